@@ -20,7 +20,7 @@
 #include "group_subject.h"
 #include "io/safetensors.h"
 #include "model/model.h"
-#include "task/task.h"
+#include "task/task_class.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@
  * measured in the same run with the product that takes most of the step. Fastest and median of the steps. */
 #include "model/model.h"
 #include "nn/gemm.h"
-#include "task/task.h"
+#include "task/task_class.h"
 #include "train/optimizer.h"
 #include <math.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ static int has_images(const shape *s) {
 }
 
 static int has_trees(const shape *s) {
-    return s->task != NULL && lab_task_find(s->task)->kind == LAB_TASK_TREES;
+    return s->task != NULL && lab_task_find(s->task)->children != NULL;
 }
 
 /* A decoder alone. */
@@ -215,9 +215,9 @@ static locus_status pairs_run(const shape *s, const char *spec, size_t steps, re
     const bool trees = has_trees(s);
     lab_task_options options = lab_task_default(task);
     lab_dataset set = {0};
-    *(trees ? &options.depth_mean : &options.length_mean) = s->mean;
-    *(trees ? &options.depth_deviation : &options.length_deviation) = s->deviation;
-    config.tree_arity = trees ? options.arity : 0;
+    *(trees ? &options.trees.depth_mean : &options.words.length_mean) = s->mean;
+    *(trees ? &options.trees.depth_deviation : &options.words.length_deviation) = s->deviation;
+    config.tree_arity = trees ? options.trees.arity : 0;
     config.dim = s->dim;
     config.feed_forward = s->feed_forward;
     config.heads = s->heads;
@@ -251,7 +251,7 @@ static locus_status sequences_make(const shape *s, size_t length, int32_t *token
         tokens[t] = (int32_t)locus_random_below(&random, t, s->vocabulary);
     if (s->vocabulary > 0)
         return LOCUS_OK;
-    options.sequence = length;
+    options.problems.sequence = length; /* a text has a vocabulary */
     const lab_draw draw = {task, &options, LAB_SET_TRAIN, s->batch, 0};
     locus_status status = lab_dataset_sequences(&set, &draw, error);
     for (size_t i = 0; status == LOCUS_OK && i < s->batch; ++i)

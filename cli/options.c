@@ -4,6 +4,7 @@
 #include "options.h"
 #include "foreign_options.h"
 #include "output.h"
+#include "task_table.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -23,6 +24,11 @@ static const cli_option option_help = {"help", 'h', CLI_FLAG, NULL, NULL, "this 
 const cli_option *cli_option_at(const cli_command *command, size_t index) {
     if (index < command->option_count)
         return &command->options[index];
+    index -= command->option_count;
+    const size_t of_tasks = cli_task_option_count(command->tasks);
+    if (index < of_tasks)
+        return cli_task_option_at(command->tasks, index);
+    index -= of_tasks;
     const struct {
         bool taken;
         const cli_option *option;
@@ -31,7 +37,6 @@ const cli_option *cli_option_at(const cli_command *command, size_t index) {
                   {(command->shared & CLI_QUIET) != 0, &option_quiet},
                   {(command->shared & CLI_THREADS) != 0, &option_threads},
                   {true, &option_help}};
-    index -= command->option_count;
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
         if (shared[i].taken && index-- == 0)
             return shared[i].option;

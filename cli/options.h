@@ -7,37 +7,16 @@
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include "cli_option.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-typedef enum cli_kind {
-    CLI_FLAG = 0, /* no value */
-    CLI_TEXT = 1,
-    CLI_INTEGER = 2,
-    CLI_NUMBER = 3,
-    CLI_CHOICE = 4, /* `value` lists the choices, "paper|code"; the first one is the default */
-    CLI_LIST = 5    /* separated by commas outside parentheses: "rope,algebraic(group=seq, decay=0.98)" */
-} cli_kind;
-
-#define CLI_MANY 1e15 /* for `most`: no upper limit */
-
-typedef struct cli_option {
-    const char *name; /* without the dashes */
-    char letter;      /* 0: none */
-    cli_kind kind;
-    const char
-        *value; /* the value's name in help, "FILE"; for CLI_CHOICE the choices. Completion knows FILE, DIR, SPEC */
-    const char *initial; /* default as text; NULL: none, or the first choice */
-    const char *help;    /* half a sentence */
-    double least, most;  /* limits of numbers; checked if least < most */
-} cli_option;
 
 /* Options that many commands share; a command names the ones that it takes. --help is everywhere. */
 enum { CLI_JSON = 1, CLI_QUIET = 2, CLI_THREADS = 4, CLI_FORMAT = 8 }; /* CLI_FORMAT comes with CLI_JSON */
 #define CLI_FORMATS "text|json|csv|latex|markdown" /* as lab_table_format; a command with others has its own --format */
 
-#define CLI_MAX_OPTIONS 64
 #define CLI_MAX_LIST 256
 
 struct cli_arguments;
@@ -51,6 +30,7 @@ typedef struct cli_command {
     unsigned shared;      /* mask of CLI_JSON, CLI_QUIET, CLI_THREADS */
     const cli_option *options;
     size_t option_count;
+    cli_task_use tasks;
     int (*run)(struct cli_arguments *arguments); /* exit status: 0 done, 1 failed while running, 2 bad usage */
 } cli_command;
 

@@ -459,15 +459,18 @@ def score_table(section, entry):
         add("published @150*", [cell_published(row["published_half"]) for row in rows])
         add("published @300*", [cell_published(row["published"]) for row in rows])
     elif kind == "text":
+        add("loss", [cell(row["loss"], 1, 4) for row in rows])
         add("perplexity", [cell(row["perplexity"], 1) for row in rows])
         add("bits per byte", [cell(row["bits_per_byte"], 1, 4) for row in rows])
-        add("loss", [cell(row["loss"], 1, 4) for row in rows])
         add("accuracy", [cell(row["accuracy"]) for row in rows])
-    elif kind in ("problems", "expressions"):
-        add("accuracy", [cell(row["accuracy"]) for row in rows])
-        add("loss", [cell(row["loss"], 1, 4) for row in rows])
-        if kind == "problems" and not section.get("search"):
+    elif kind == "problems":
+        if not section.get("search"):
             add("solved", [cell(row["greedy_exact"]) for row in rows])
+        add("loss", [cell(row["loss"], 1, 4) for row in rows])
+        add("accuracy", [cell(row["accuracy"]) for row in rows])
+    elif kind == "expressions":
+        add("accuracy", [cell(row["accuracy"]) for row in rows])
+        add("loss", [cell(row["loss"], 1, 4) for row in rows])
     else:
         add("accuracy", [cell(row["accuracy"]) for row in rows])
         add("exact", [cell(row["exact"]) for row in rows])

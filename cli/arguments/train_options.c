@@ -2,231 +2,79 @@
 #include "train_options.h"
 
 #include "output.h"
-#include "task/listops.h"
+#include "task_options.h"
 #include "train/config.h"
 #include "train/train_data.h"
 
 #include <string.h>
 
-/* ---- numbers over the budget's ---- */
-
-typedef struct override {
-    cli_arguments *arguments;
-    bool changed; /* a value differs from the budget's */
-} override;
-
-static void put_size(override *o, const char *name, size_t *value) {
-    if (cli_given_by_user(o->arguments, name)) {
-        size_t given = (size_t)cli_integer(o->arguments, name);
-        o->changed = o->changed || given != *value;
-        *value = given;
-    }
-}
-
-static void put_count(override *o, const char *name, uint64_t *value) {
-    if (cli_given_by_user(o->arguments, name)) {
-        uint64_t given = (uint64_t)cli_integer(o->arguments, name);
-        o->changed = o->changed || given != *value;
-        *value = given;
-    }
-}
-
-static void put_real(override *o, const char *name, double *value) {
-    if (cli_given_by_user(o->arguments, name)) {
-        double given = cli_number(o->arguments, name);
-        o->changed = o->changed || given < *value || given > *value;
-        *value = given;
-    }
-}
+/* ---- over the budget's numbers ---- */
 
 /* As many heads of keys and values as of queries is what there is without the option. */
-static void put_shared_heads(override *o, lab_model_config *model) {
-    const size_t heads =
-        cli_given_by_user(o->arguments, "kv-heads") ? (size_t)cli_integer(o->arguments, "kv-heads") : 0;
+static bool put_shared_heads(const cli_arguments *arguments, lab_model_config *model) {
+    const size_t heads = (size_t)cli_integer(arguments, "kv-heads");
     model->kv_heads = heads == model->heads ? 0 : heads;
-    o->changed = o->changed || model->kv_heads != 0;
+    return model->kv_heads != 0;
 }
 
-static int put_attention(override *o, lab_model_config *model) {
+static int put_attention(const cli_arguments *arguments, lab_model_config *model) {
     locus_error error = {.offset = -1};
-    const char *text = cli_text(o->arguments, "attention");
+    const char *text = cli_text(arguments, "attention");
     if (text && lab_model_attention(model, text, &error) != LOCUS_OK)
         return cli_error_in(text, &error);
-    o->changed = o->changed || *model->attention != '\0';
     return 0;
 }
 
-static void put_named(override *o, const char *name, unsigned *value) {
-    if (cli_given_by_user(o->arguments, name)) {
-        const unsigned given = (unsigned)cli_choice(o->arguments, name);
-        o->changed = o->changed || given != *value;
-        *value = given;
-    }
+static bool put_layers(const cli_arguments *arguments, lab_model_config *model) {
+    const size_t layers = (size_t)cli_integer(arguments, "layers");
+    const size_t before = model->encoder_layers > 0 ? model->encoder_layers : model->decoder_layers;
+    if (!cli_given_by_user(arguments, "layers"))
+        return false;
+    model->encoder_layers = model->encoder_layers > 0 ? layers : 0;
+    model->decoder_layers = model->decoder_layers > 0 ? layers : 0;
+    return layers != before;
 }
 
-/* Enums, which options name in an order of their own. */
-static void put_parts(override *o, lab_model_config *model) {
-    unsigned norm = model->norm, own = model->output == LAB_OUTPUT_OWN ? 0 : 1, pool = model->pool;
-    put_named(o, "norm", &norm);
-    put_named(o, "output", &own);
-    put_named(o, "pool", &pool);
-    model->norm = (lab_norm_place)norm;
-    model->output = model->architecture != LAB_DECODER || own == 1 ? LAB_OUTPUT_TIED : LAB_OUTPUT_OWN;
-    model->pool = (lab_pool)pool;
+/* Steps and epochs say the same: the one that is given takes the other's place. */
+static bool choose_duration(const cli_arguments *arguments, lab_train_config *config) {
+    const bool epochs = cli_given_by_user(arguments, "epochs"), steps = cli_given_by_user(arguments, "steps");
+    const bool other = (epochs && config->steps != 0) || (steps && config->steps == 0);
+    config->steps = epochs ? 0 : config->steps;
+    config->epochs = steps ? 0 : config->epochs;
+    return other;
 }
 
-/* No parts of a budget, like the embedding's initialisation. */
-static void put_scales(const cli_arguments *arguments, lab_model_config *model) {
-    model->position_scale = (lab_position_scale)cli_choice(arguments, "position-scale");
-    model->logit_scale = (lab_logit_scale)cli_choice(arguments, "logit-scale");
-}
-
-static void put_model(override *o, lab_train_config *config) {
-    const bool decoder = config->model.encoder_layers == 0;
-    size_t layers = decoder ? config->model.decoder_layers : config->model.encoder_layers;
-    put_size(o, "dim", &config->model.dim);
-    put_size(o, "heads", &config->model.heads);
-    put_shared_heads(o, &config->model);
-    put_size(o, "feed-forward", &config->model.feed_forward);
-    put_size(o, "layers", &layers);
-    put_real(o, "dropout", &config->model.dropout);
-    if (cli_given_by_user(o->arguments, "layers")) {
-        config->model.encoder_layers = config->model.encoder_layers > 0 ? layers : 0;
-        config->model.decoder_layers = config->model.decoder_layers > 0 ? layers : 0;
-    }
-    if (cli_given_by_user(o->arguments, "dropout"))
+static int put_all(const cli_arguments *arguments, lab_train_config *config) {
+    int status = put_attention(arguments, &config->model);
+    if (status != 0)
+        return status;
+    bool changed = *config->model.attention != '\0';
+    changed = choose_duration(arguments, config) || changed;
+    changed = cli_put_options(arguments, config) || changed;
+    changed = put_shared_heads(arguments, &config->model) || changed;
+    changed = put_layers(arguments, &config->model) || changed;
+    if (cli_given_by_user(arguments, "dropout"))
         config->model.attention_dropout = config->model.dropout;
-    put_parts(o, &config->model);
-}
-
-/* Another mean length keeps the deviation's share of it; another mean depth the deviation. */
-static void put_lengths_of_words(override *o, lab_task_options *data) {
-    double mean = data->length_mean;
-    put_real(o, "length", &data->length_mean);
-    data->length_deviation *= data->length_mean / mean;
-    put_real(o, "length-deviation", &data->length_deviation);
-}
-
-/* The order names a task, and paths are part of the set-up: neither is a size of the budget. */
-static void put_trees(override *o, lab_train_config *config) {
-    lab_task_options *data = &config->data;
-    put_real(o, "depth", &data->depth_mean);
-    put_real(o, "depth-deviation", &data->depth_deviation);
-    put_size(o, "arity", &data->arity);
-    data->order = (lab_order)cli_choice(o->arguments, "order");
-    if (cli_given_by_user(o->arguments, "tree-paths"))
-        config->model.tree_paths = (lab_tree_paths)cli_choice(o->arguments, "tree-paths");
-}
-
-/* The development set is the test set. */
-static void put_images(override *o, lab_train_config *config) {
-    config->data.path = cli_text(o->arguments, "data");
-    config->dev_samples = config->test_samples;
-    if (cli_given_by_user(o->arguments, "augment")) {
-        const lab_augmentation given = cli_choice(o->arguments, "augment") == 0 ? LAB_AUGMENT_POLICY : LAB_AUGMENT_NONE;
-        o->changed = o->changed || given != config->augment;
-        config->augment = given;
-    }
-}
-
-/* Of a problem: fixed lengths stay fixed. */
-static void put_problems(override *o, lab_task_options *data) {
-    put_size(o, "sequence", &data->sequence);
-    put_size(o, "digits", &data->digits);
-    put_size(o, "symbols", &data->symbols);
-    put_real(o, "length", &data->length_mean);
-    put_real(o, "length-deviation", &data->length_deviation);
-}
-
-/* What is asked is another task, no size. A preset's samples are those of the published size. */
-static void put_expressions(override *o, lab_train_config *config) {
-    lab_task_options *data = &config->data;
-    if (cli_given_by_user(o->arguments, "preset")) {
-        const lab_task_options before = *data;
-        const lab_listops_preset *preset = &lab_listops_presets[cli_choice(o->arguments, "preset")];
-        lab_listops_preset_apply(preset, data);
-        o->changed = o->changed || before.expression_depth != data->expression_depth || before.arity != data->arity ||
-                     before.shortest != data->shortest || before.longest != data->longest;
-        if (strcmp(config->budget, "paper") == 0 && !cli_given_by_user(o->arguments, "train-samples") &&
-            config->pretrained == NULL)
-            config->train_samples = preset->samples[LAB_SET_TRAIN];
-    }
-    put_size(o, "expression-depth", &data->expression_depth);
-    put_size(o, "arguments", &data->arity);
-    put_size(o, "shortest", &data->shortest);
-    put_size(o, "longest", &data->longest);
-    if (config->pretrained != NULL)
-        put_size(o, "sequence", &data->sequence);
-    data->asked = (lab_asked)cli_choice(o->arguments, "target");
-    data->path = cli_text(o->arguments, "data");
-}
-
-static void put_data(override *o, lab_train_config *config) {
-    put_size(o, "train-samples", &config->train_samples);
-    put_size(o, "dev-samples", &config->dev_samples);
-    put_size(o, "test-samples", &config->test_samples);
-    put_size(o, "greedy-samples", &config->greedy_samples);
-    switch (lab_config_kind(config)) {
-    case LAB_TASK_WORDS:
-        put_lengths_of_words(o, &config->data);
-        put_size(o, "symbols", &config->data.symbols);
-        break;
-    case LAB_TASK_TREES:
-        put_trees(o, config);
-        put_size(o, "symbols", &config->data.symbols);
-        break;
-    case LAB_TASK_IMAGES:
-        put_images(o, config);
-        break;
-    case LAB_TASK_PROBLEMS:
-        put_problems(o, &config->data);
-        break;
-    case LAB_TASK_TEXT:
-        put_size(o, "sequence", &config->data.sequence);
-        config->data.path = cli_text(o->arguments, "data");
-        break;
-    case LAB_TASK_EXPRESSIONS:
-        put_expressions(o, config);
-        break;
-    }
-    config->data_seed = (uint64_t)cli_integer(o->arguments, "data-seed");
+    if (config->task->class->develops_on_test)
+        config->dev_samples = config->test_samples;
+    if (changed)
+        config->budget = "custom";
     lab_config_fill(config);
+    return 0;
 }
 
-static void put_training(override *o, lab_train_config *config) {
-    if (cli_given_by_user(o->arguments, "epochs")) {
-        o->changed = o->changed || config->steps != 0;
-        config->steps = 0;
-    }
-    if (cli_given_by_user(o->arguments, "steps")) {
-        o->changed = o->changed || config->steps == 0;
-        config->epochs = 0;
-    }
-    put_count(o, "epochs", &config->epochs);
-    put_count(o, "steps", &config->steps);
-    put_size(o, "batch", &config->batch);
-    put_real(o, "rate", &config->rate_peak);
-    put_real(o, "warmup", &config->warmup_share);
-    put_real(o, "weight-decay", &config->optimizer.weight_decay);
-    put_real(o, "clip", &config->optimizer.clip);
-    put_count(o, "evaluate-every", &config->evaluate_every);
-    put_count(o, "patience", &config->patience);
-    bool changed = o->changed;
-    put_count(o, "checkpoint-seconds", &config->checkpoint_seconds);
-    o->changed = changed;
-}
-
-/* Test sets of other mean lengths, of trees of other mean depths. */
+/* Test sets of other mean sizes. */
 static int put_test_sets(cli_arguments *arguments, lab_train_config *config) {
-    const bool trees = lab_config_kind(config) == LAB_TASK_TREES;
-    const char *option = trees ? "test-depths" : "test-lengths";
+    const lab_size_axis *size = config->task->class->size;
     const int64_t *means;
     size_t count;
-    int status = cli_list_integers(arguments, option, 1, trees ? LAB_TREE_MOST_DEPTH : 1000000, &means, &count);
+    if (size == NULL)
+        return 0;
+    int status = cli_list_integers(arguments, size->option, 1, (int64_t)size->most, &means, &count);
     if (status != 0)
         return status;
     if (count > LAB_MAX_TEST_LENGTHS)
-        return cli_usage_error("--%s: %zu are given, at most %d can be", option, count, LAB_MAX_TEST_LENGTHS);
+        return cli_usage_error("--%s: %zu are given, at most %d can be", size->option, count, LAB_MAX_TEST_LENGTHS);
     for (size_t i = 0; i < count; i++)
         config->test_lengths[config->test_length_count++] = (size_t)means[i];
     return 0;
@@ -234,18 +82,7 @@ static int put_test_sets(cli_arguments *arguments, lab_train_config *config) {
 
 /* ---- all together ---- */
 
-/* The option that a field of the data comes from. */
-static const char *option_of(const lab_task *task, const char *argument) {
-    static const char *const names[][2] = {{"arity", "arguments"}, {"depth", "expression-depth"}};
-    for (size_t i = 0; task->kind == LAB_TASK_EXPRESSIONS && i < 2; i++)
-        if (strcmp(argument, names[i][0]) == 0)
-            return names[i][1];
-    return argument;
-}
-
-typedef locus_status draw_function(lab_dataset *set, const lab_draw *draw, locus_error *error);
-
-static int try_draw(const lab_draw *draw, draw_function *function) {
+static int try_draw(const lab_draw *draw, lab_draw_function *function) {
     lab_dataset none;
     locus_error error;
     const locus_status status = function(&none, draw, &error);
@@ -253,26 +90,17 @@ static int try_draw(const lab_draw *draw, draw_function *function) {
         lab_dataset_destroy(&none);
         return 0;
     }
-    return status == LOCUS_ERROR_ARGUMENT
-               ? cli_usage_error("--%s: %s", option_of(draw->task, error.argument), error.message)
-               : cli_error(&error);
+    return status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("--%s: %s", error.argument, error.message)
+                                          : cli_error(&error);
 }
 
-/* What the task cannot draw from is bad usage; nothing is drawn. */
-static int check_data(const lab_task *task, const lab_task_options *data) {
-    const lab_draw draw = {.task = task, .options = data};
-    if (task->kind == LAB_TASK_IMAGES || (task->kind == LAB_TASK_EXPRESSIONS && data->path != NULL))
-        return 0; /* they are read, not drawn */
-    const int status = task->open_sequences != NULL ? try_draw(&draw, lab_dataset_sequences) : 0;
-    return status != 0 || task->generate == NULL ? status : try_draw(&draw, lab_dataset_generate);
-}
-
-/* Pieces of a pretrained encoder are no options of what is drawn. */
-static int check_draws(const lab_task *task, const lab_train_config *config) {
-    lab_task_options data = config->data;
-    if (config->pretrained_digest != 0)
-        data.symbols = data.sequence = 0;
-    return check_data(task, &data);
+/* What the task cannot draw from is bad usage; nothing is drawn, and of what is read only sequences are looked at. */
+static int check_draws(const lab_train_config *config) {
+    const lab_task *task = config->task;
+    const lab_draw draw = {.task = task, .options = &config->data};
+    const bool drawn = !task->class->read && config->data.path == NULL;
+    int status = task->open_sequences != NULL ? try_draw(&draw, lab_dataset_sequences) : 0;
+    return status != 0 || task->generate == NULL || !drawn ? status : try_draw(&draw, lab_dataset_generate);
 }
 
 static int check_model(const lab_train_config *config) {
@@ -286,10 +114,17 @@ static int check_model(const lab_train_config *config) {
     }
     if (config->model.logit_scale != LAB_LOGITS_AS_THEY_ARE && config->model.output == LAB_OUTPUT_OWN)
         return cli_usage_error("--logit-scale: an output with weights of its own is not scaled; add --output tied");
-    if (config->train_samples == 0 && config->steps == 0)
+    if (config->train_samples == 0 && config->steps == 0 && config->task->class->keep == NULL)
         return cli_usage_error(
             "--epochs: sequences that are drawn without end have no epochs; give --steps, or --train-samples");
     return 0;
+}
+
+/* What is to be known of the data before anything is trained on them. */
+static void tell(const lab_train_config *config) {
+    char text[300];
+    if (config->task->class->tell != NULL && config->task->class->tell(config, text, sizeof text))
+        cli_note("%s: %s", config->task->name, text);
 }
 
 /* The budget's sizes, before options change them. */
@@ -304,33 +139,40 @@ static int begin(lab_train_config *config, const cli_arguments *arguments, const
     return status == LOCUS_OK ? 0 : cli_error(&error);
 }
 
+/* What a pretrained encoder decides itself, and what is an option of it alone. */
+static int refuse_pretrained(const cli_arguments *arguments, const lab_task *task) {
+    static const char *const names[] = {"dim",           "heads",   "kv-heads", "attention",      "layers",
+                                        "feed-forward",  "dropout", "norm",     "embedding-init", "setup",
+                                        "position-scale"};
+    const bool given = cli_given_by_user(arguments, "pretrained");
+    for (size_t i = 0; given && i < sizeof names / sizeof *names; i++)
+        if (cli_given_by_user(arguments, names[i]))
+            return cli_usage_error("--%s: the pretrained encoder says it itself; leave it out", names[i]);
+    if (task->class->classifies_text && cli_given_by_user(arguments, "sequence") && !given)
+        return cli_usage_error("--sequence is for --pretrained, which cuts word pieces; other encoders read %s whole",
+                               task->class->name);
+    return 0;
+}
+
 int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *name) {
     const lab_task *task = lab_task_find(name);
-    override o = {arguments, false};
     locus_error error;
     if (task == NULL)
         return cli_usage_error("unknown task '%s'; did you mean '%s'?", name, lab_task_nearest(name));
     int status = cli_refuse_other_kinds(arguments, task);
-    status = status ? status : cli_refuse_pretrained(arguments, task);
+    status = status ? status : refuse_pretrained(arguments, task);
     if (status == 0 && cli_given_by_user(arguments, "steps") && cli_given_by_user(arguments, "epochs"))
         return cli_usage_error("--steps and --epochs say the same: give one of them");
     status = status ? status : begin(config, arguments, task);
-    if (status != 0)
-        return status;
-    status = put_attention(&o, &config->model);
-    if (status != 0)
-        return status;
-    put_model(&o, config);
-    put_scales(arguments, &config->model);
-    put_data(&o, config);
-    put_training(&o, config);
-    if (o.changed)
-        config->budget = "custom";
-    status = check_model(config);
+    status = status ? status : put_all(arguments, config);
+    status = status ? status : check_model(config);
     if (status == 0 && lab_train_look(config, &error) != LOCUS_OK)
         return cli_error(&error);
-    status = status ? status : check_draws(task, config);
-    return status ? status : put_test_sets(arguments, config);
+    status = status ? status : check_draws(config);
+    status = status ? status : put_test_sets(arguments, config);
+    if (status == 0)
+        tell(config);
+    return status;
 }
 
 void cli_train_embedding(lab_train_config *config, lab_embedding_init init) {

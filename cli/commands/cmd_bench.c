@@ -381,7 +381,7 @@ static int bench_step_one(bench *b, lab_table *table, const char *spec, lab_trai
     measurement m = {0};
     config->model.encoding = spec;
     int status = 0;
-    const lab_draw draw = {lab_task_find(config->task), &config->data, LAB_SET_TRAIN, config->batch, 0};
+    const lab_draw draw = {config->task, &config->data, LAB_SET_TRAIN, config->batch, 0};
     if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK ||
         lab_model_create(&job.model, &config->model, 0, &error) != LOCUS_OK)
         status = error.offset >= 0 ? cli_error_in(spec, &error) : cli_error(&error);
@@ -431,7 +431,7 @@ static int bench_step(bench *b) {
         cli_say("forward and backward of a batch, budget %s: dimension %zu, %zu + %zu layers, %zu samples of mean "
                 "length %g\n",
                 config.budget, config.model.dim, config.model.encoder_layers, config.model.decoder_layers, config.batch,
-                config.data.length_mean);
+                config.data.words.length_mean);
         cli_table_print(table);
     } else {
         lab_table_free(table);

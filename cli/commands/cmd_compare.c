@@ -45,7 +45,7 @@ static int refuse_shared_data(const axes *over, const cli_arguments *arguments) 
     const lab_task *first = NULL;
     for (size_t i = 0; cli_given_by_user(arguments, "data") && i < over->task_count; i++) {
         const lab_task *task = lab_task_find(over->names[i]);
-        if (first != NULL && task != NULL && task->kind != first->kind) {
+        if (first != NULL && task != NULL && task->class != first->class) {
             return cli_usage_error("--data: %s and %s don't read the same files; compare one after the other",
                                    first->name, task->name);
         }
@@ -63,7 +63,7 @@ static int read_tasks(axes *over, cli_arguments *arguments) {
         status = cli_train_config(&task->base, arguments, over->names[i]);
         if (status == 0) {
             const lab_scheme_request request = {
-                .kind = lab_config_kind(&task->base), .data = &task->base.data, .setup = task->base.setup};
+                .class = task->base.task->class, .config = &task->base, .setup = task->base.setup};
             task->scheme_count = lab_schemes(&request, task->schemes);
         }
         if (status == 0 && over->encoding_count + task->scheme_count == 0) {
@@ -92,7 +92,7 @@ static int fill_cell(lab_cell *cell, const axes *over, const char *encoding) {
         return status;
     const char *variant = lab_config_variant(&cell->config);
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
-    snprintf(cell->label, sizeof cell->label, "%s%s%s · %.400s%s · seed %" PRIu64, cell->config.task,
+    snprintf(cell->label, sizeof cell->label, "%s%s%s · %.400s%s · seed %" PRIu64, cell->config.task->name,
              *variant != '\0' ? " " : "", variant, cell->encoding,
              over->init_count < 2                                      ? ""
              : cell->config.model.embedding_init == LAB_EMBEDDING_UNIT ? " · unit"
@@ -261,7 +261,6 @@ static const cli_option options[] = {
     {"embedding-init", 0, CLI_CHOICE, "scaled|unit|both|plain", NULL,
      "embeddings of variance 1/D, or 1, or both side by side; or 0.02², unscaled", 0, 0},
     {"jobs", 'j', CLI_INTEGER, "N", "1", "cells side by side; timings are then of a shared machine", 1, 256},
-    CLI_TRAIN_OPTIONS,
     CLI_STORE_OPTION,
     {"page", 0, CLI_TEXT, "FILE", NULL, "where the page goes; beside the store if not given", 0, 0},
     {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},
@@ -283,5 +282,6 @@ const cli_command cli_command_compare = {
         "locus compare --task tree-copy,tree-reorder --order depth --budget quick --seeds 3 --jobs 2 --threads 1\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
+    .tasks = CLI_USE_TRAIN,
     .run = run,
 };

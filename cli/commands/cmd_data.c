@@ -2,12 +2,15 @@
 /* locus data make, inspect: samples of the tasks, and what a set looks like. Words, trees and problems are JSON lines
  * (data_lines.h); images, text and expressions are in files of their own. */
 #include "command.h"
+#include "data_draw.h"
 #include "data_expressions.h"
 #include "data_images.h"
+#include "data_labelled.h"
 #include "data_lines.h"
 #include "data_portrait.h"
 #include "data_text.h"
 #include "output.h"
+#include "task_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,172 +25,67 @@ static const lab_task *find_task(const char *name) {
     return task;
 }
 
-/* Sorts of tasks, by the options that they take. */
-enum {
-    WORDS = 1,
-    TREES = 2,
-    IMAGES = 4,
-    NUMBERS = 8,
-    STRINGS = 16,
-    SEQUENCES = 32,
-    TEXT = 64,
-    EXPRESSIONS = 128,
-    ALL = 255,
-    PAIRS = WORDS | TREES | NUMBERS | STRINGS | SEQUENCES,
-    DRAWN = PAIRS | EXPRESSIONS
-};
+/* What draws and shows a set of a task. */
+typedef int task_function(cli_arguments *arguments, const lab_task *task);
 
-static const struct {
-    unsigned sort;
-    const char *plural;
-} sorts[] = {{WORDS, "words"},     {TREES, "trees"},         {IMAGES, "images"}, {NUMBERS, "numbers"},
-             {STRINGS, "strings"}, {SEQUENCES, "sequences"}, {TEXT, "text"},     {EXPRESSIONS, "expressions"}};
+static task_function make_pairs, inspect_pairs;
 
-static unsigned sort_of(const lab_task *task) {
-    static const unsigned by_kind[LAB_TASK_KINDS] = {[LAB_TASK_WORDS] = WORDS,
-                                                     [LAB_TASK_TREES] = TREES,
-                                                     [LAB_TASK_IMAGES] = IMAGES,
-                                                     [LAB_TASK_TEXT] = TEXT,
-                                                     [LAB_TASK_EXPRESSIONS] = EXPRESSIONS};
-    if (task->kind != LAB_TASK_PROBLEMS)
-        return by_kind[task->kind];
-    return task->published.digits > 0 ? NUMBERS : strcmp(task->name, "substring-search") == 0 ? SEQUENCES : STRINGS;
-}
-
-static const char *plural_of(unsigned sort) {
-    size_t i = 0;
-    while (sorts[i].sort != sort)
-        i++;
-    return sorts[i].plural;
-}
-
-/* Which sorts of tasks take an option, in data make and in data inspect. What isn't listed is taken by all. */
-static const struct option_use {
+/* Kinds whose sets are no JSON lines of pairs, and options of `data make` that are theirs alone. */
+static const struct data_kind {
     const char *name;
-    unsigned made, inspected;
-} option_uses[] = {
-    {"set", ALL & ~TEXT, ALL},
-    {"n", DRAWN, DRAWN},
-    {"seed", DRAWN, DRAWN},
-    {"symbols", WORDS | TREES | STRINGS | SEQUENCES, WORDS | TREES | STRINGS | SEQUENCES},
-    {"length", WORDS | STRINGS | SEQUENCES, WORDS | STRINGS | SEQUENCES},
-    {"length-deviation", WORDS | STRINGS, WORDS | STRINGS},
-    {"depth", TREES, TREES},
-    {"depth-deviation", TREES, TREES},
-    {"arity", TREES, TREES},
-    {"order", TREES, TREES},
-    {"digits", NUMBERS, NUMBERS},
-    {"sequence", SEQUENCES, NUMBERS | STRINGS | SEQUENCES},
-    {"target", EXPRESSIONS, EXPRESSIONS},
-    {"preset", EXPRESSIONS, EXPRESSIONS},
-    {"expression-depth", EXPRESSIONS, EXPRESSIONS},
-    {"arguments", EXPRESSIONS, EXPRESSIONS},
-    {"shortest", EXPRESSIONS, EXPRESSIONS},
-    {"longest", EXPRESSIONS, EXPRESSIONS},
-    {"data", IMAGES | EXPRESSIONS, IMAGES | TEXT | EXPRESSIONS},
-    {"image", IMAGES, 0},
-    {"train-text", TEXT, 0},
-    {"dev-text", TEXT, 0},
-    {"test-text", TEXT, 0},
-    {"vocabulary", TEXT, 0},
-    {"model", TEXT, 0},
-    {"json", TEXT, ALL},
+    task_function *make, *inspect;
+    const char *own[6];
+} data_kinds[] = {
+    {"images", cli_data_make_image, cli_data_inspect_images, {"image"}},
+    {"text",
+     cli_data_make_text,
+     cli_data_inspect_text,
+     {"train-text", "dev-text", "test-text", "vocabulary", "model", "json"}},
+    {"expressions", cli_data_make_expressions, cli_data_inspect_expressions, {NULL}},
+    {"labelled sequences", cli_data_make_labelled, cli_data_inspect_labelled, {NULL}},
+    {NULL, make_pairs, inspect_pairs, {NULL}}, /* all others */
 };
 
-static bool takes(const cli_command *command, const char *option, unsigned sort) {
-    for (size_t i = 0; i < sizeof option_uses / sizeof *option_uses; i++) {
-        if (strcmp(option_uses[i].name, option) == 0) {
-            unsigned uses = command == &cli_command_data_make ? option_uses[i].made : option_uses[i].inspected;
-            return (uses & sort) != 0;
-        }
-    }
-    return true;
+static const struct data_kind *kind_of(const lab_task *task) {
+    const struct data_kind *kind = data_kinds;
+    while (kind->name != NULL && strcmp(kind->name, task->class->name) != 0)
+        kind++;
+    return kind;
 }
 
-/* "--set, --n and --seed": what the table says that a sort takes. */
-static void list_taken(char *text, size_t size, const cli_command *command, unsigned sort) {
-    const char *names[sizeof option_uses / sizeof *option_uses];
-    size_t count = 0, used = 0;
-    for (size_t i = 0; i < sizeof option_uses / sizeof *option_uses; i++)
-        if (takes(command, option_uses[i].name, sort))
-            names[count++] = option_uses[i].name;
-    for (size_t i = 0; i < count && used < size; i++) {
-        used += (size_t)snprintf(text + used, size - used, "%s--%s",
-                                 i == 0          ? ""
-                                 : i + 1 < count ? ", "
-                                                 : " and ",
-                                 names[i]);
-    }
+static bool is_own(const struct data_kind *kind, const char *option) {
+    for (size_t i = 0; i < sizeof kind->own / sizeof *kind->own && kind->own[i] != NULL; i++)
+        if (strcmp(kind->own[i], option) == 0)
+            return true;
+    return false;
 }
 
 /* 0, or 2 where an option belongs to other tasks. */
 static int refuse_strangers(const cli_arguments *arguments, const lab_task *task) {
-    const cli_option *option;
-    const unsigned sort = sort_of(task);
-    char taken[512] = "";
-    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
-        if (cli_given_by_user(arguments, option->name) && !takes(arguments->command, option->name, sort)) {
-            list_taken(taken, sizeof taken, arguments->command, sort);
-            return cli_usage_error("--%s: %s is a task on %s: it takes %s", option->name, task->name, plural_of(sort),
-                                   taken);
-        }
-    }
-    return 0;
-}
-
-static void read_number(const cli_arguments *arguments, const char *name, double *value) {
-    if (cli_given_by_user(arguments, name))
-        *value = cli_number(arguments, name);
-}
-
-static void read_count(const cli_arguments *arguments, const char *name, size_t *value) {
-    if (cli_given_by_user(arguments, name))
-        *value = (size_t)cli_integer(arguments, name);
-}
-
-/* The task's own, and over them what is given. 0 or 2. */
-static int read_options(const cli_arguments *arguments, const lab_task *task, lab_task_options *options) {
-    *options = lab_task_default(task);
-    const double mean = options->length_mean;
-    read_count(arguments, "symbols", &options->symbols);
-    read_number(arguments, "length", &options->length_mean);
-    options->length_deviation *= mean > 0 ? options->length_mean / mean : 0;
-    read_number(arguments, "length-deviation", &options->length_deviation);
-    read_number(arguments, "depth", &options->depth_mean);
-    read_number(arguments, "depth-deviation", &options->depth_deviation);
-    read_count(arguments, "arity", &options->arity);
-    read_count(arguments, "digits", &options->digits);
-    read_count(arguments, "sequence", &options->sequence);
-    options->order = (lab_order)cli_choice(arguments, "order");
-    return options->length_deviation <= options->length_mean
-               ? 0
-               : cli_usage_error("--length-deviation: %g is more than the mean length %g", options->length_deviation,
-                                 options->length_mean);
-}
-
-/* A value of the user's that the generator refuses is bad usage. */
-static int generate(lab_dataset *set, cli_arguments *arguments, const lab_task *task, lab_task_options *options) {
-    locus_error error;
-    int status = read_options(arguments, task, options);
-    if (status != 0)
-        return status;
-    const lab_draw draw = {task, options, (lab_set)cli_choice(arguments, "set"), (size_t)cli_integer(arguments, "n"),
-                           (uint64_t)cli_integer(arguments, "seed")};
-    locus_status made = lab_dataset_generate(set, &draw, &error);
-    if (made == LOCUS_ERROR_ARGUMENT || made == LOCUS_ERROR_UNSUPPORTED)
-        return cli_usage_error("--%s: %s", error.argument, error.message);
-    return made == LOCUS_OK ? 0 : cli_error(&error);
+    static const char *const of_drawing[] = {"n", "seed"};
+    const bool makes = arguments->command == &cli_command_data_make;
+    const struct data_kind *own = kind_of(task), *kind = data_kinds;
+    for (; makes && kind->name != NULL; kind++)
+        for (size_t i = 0; kind != own && i < sizeof kind->own / sizeof *kind->own && kind->own[i] != NULL; i++)
+            if (cli_given_by_user(arguments, kind->own[i]) && !is_own(own, kind->own[i]))
+                return cli_usage_error("--%s is for %s; %s is of %s", kind->own[i], kind->name, task->name,
+                                       task->class->name);
+    for (size_t i = 0; task->class->read && i < sizeof of_drawing / sizeof *of_drawing; i++)
+        if (cli_given_by_user(arguments, of_drawing[i]))
+            return cli_usage_error("--%s is for what is drawn; %s is read", of_drawing[i], task->name);
+    return cli_refuse_other_kinds(arguments, task);
 }
 
 /* ---- make ---- */
 
-typedef int task_function(cli_arguments *arguments, const lab_task *task);
-
 static int make_pairs(cli_arguments *arguments, const lab_task *task) {
-    lab_task_options options;
+    lab_train_config config = {.task = task};
     lab_dataset set;
     int status = cli_require(arguments, "output");
-    status = status ? status : generate(&set, arguments, task, &options);
+    if (status == 0 && task->solved && cli_given_by_user(arguments, "sequence"))
+        return cli_usage_error("--sequence: %s is written problem by problem; data inspect counts sequences",
+                               task->name);
+    status = status ? status : cli_data_draw(&set, arguments, &config);
     if (status != 0)
         return status;
     const char *path = cli_text(arguments, "output");
@@ -198,58 +96,30 @@ static int make_pairs(cli_arguments *arguments, const lab_task *task) {
     return status;
 }
 
-static int make_image(cli_arguments *arguments, const lab_task *task) {
-    return cli_data_make_image(arguments, task);
-}
-
-static int make_text(cli_arguments *arguments, const lab_task *task) {
-    (void)task;
-    return cli_data_make_text(arguments);
-}
-
 static int run_make(cli_arguments *arguments) {
-    static task_function *const makers[LAB_TASK_KINDS] = {
-        [LAB_TASK_WORDS] = make_pairs,  [LAB_TASK_TREES] = make_pairs,
-        [LAB_TASK_IMAGES] = make_image, [LAB_TASK_PROBLEMS] = make_pairs,
-        [LAB_TASK_TEXT] = make_text,    [LAB_TASK_EXPRESSIONS] = cli_data_make_expressions,
-    };
     const lab_task *task = find_task(arguments->operands[0]);
     int status = task == NULL ? 2 : refuse_strangers(arguments, task);
-    return status ? status : makers[task->kind](arguments, task);
+    return status ? status : kind_of(task)->make(arguments, task);
 }
 
 /* ---- inspect ---- */
 
 static int inspect_pairs(cli_arguments *arguments, const lab_task *task) {
-    lab_task_options options;
+    lab_train_config config = {.task = task};
     lab_dataset set;
-    int status = generate(&set, arguments, task, &options);
+    int status = cli_data_draw(&set, arguments, &config);
     if (status == 0) {
-        const cli_data_subject subject = {arguments->operands[0], &set, task, &options};
+        const cli_data_subject subject = {arguments->operands[0], &set, task, &config.data};
         status = cli_data_describe(&subject, arguments);
         lab_dataset_destroy(&set);
     }
     return status;
 }
 
-static int inspect_images(cli_arguments *arguments, const lab_task *task) {
-    return cli_data_inspect_images(arguments, task);
-}
-
-static int inspect_text(cli_arguments *arguments, const lab_task *task) {
-    (void)task;
-    return cli_data_inspect_text(arguments);
-}
-
 static int inspect_task(cli_arguments *arguments) {
-    static task_function *const inspectors[LAB_TASK_KINDS] = {
-        [LAB_TASK_WORDS] = inspect_pairs,   [LAB_TASK_TREES] = inspect_pairs,
-        [LAB_TASK_IMAGES] = inspect_images, [LAB_TASK_PROBLEMS] = inspect_pairs,
-        [LAB_TASK_TEXT] = inspect_text,     [LAB_TASK_EXPRESSIONS] = cli_data_inspect_expressions,
-    };
     const lab_task *task = find_task(arguments->operands[0]);
     int status = task == NULL ? 2 : refuse_strangers(arguments, task);
-    return status ? status : inspectors[task->kind](arguments, task);
+    return status ? status : kind_of(task)->inspect(arguments, task);
 }
 
 static int inspect_file(cli_arguments *arguments) {
@@ -278,23 +148,8 @@ static int run_inspect(cli_arguments *arguments) {
 
 #define SET_OPTIONS \
     {"set", 0, CLI_CHOICE, "train|dev|test", NULL, "which set", 0, 0}, \
-        {"n", 'n', CLI_INTEGER, "N", "1000", "number of samples", 1, 4294967295.0}, \
-        {"seed", 's', CLI_INTEGER, "S", "0", "seed of the data; training uses 0", 0, 9007199254740991.0}, \
-        {"symbols", 0,  CLI_INTEGER, "N", NULL, "letters; words, trees 20, substring-index 26, substring-search 4", \
-         1,         1e6}, \
-        {"length", 'l', CLI_NUMBER, "MEAN", NULL, "mean length; words 100, substring-index 13, -search exactly 16", \
-         1,        1e6}, \
-        {"length-deviation", 0, CLI_NUMBER, "SD", NULL, "words: a tenth of the mean, substring-index: 0", 0, 1e6}, \
-        {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: their mean depth (7)", 0, 1000}, \
-        {"depth-deviation", 0, CLI_NUMBER, "SD", NULL, "trees: its standard deviation (1)", 0, 1000}, \
-        {"arity", 0, CLI_INTEGER, "K", NULL, "trees: children of a node (2)", 1, 16}, \
-        {"order", 0, CLI_CHOICE, "breadth|depth", NULL, "trees: order in which targets are written", 0, 0}, \
-        {"digits", 0, CLI_INTEGER, "N", NULL, "addition: most digits of a number (8)", 1, 18}, \
-        {"sequence", 0,    CLI_INTEGER, \
-         "N",        NULL, "characters of a training sequence (641; substring-search: of a sample, 513)", \
-         2,          1e6}, \
-        CLI_EXPRESSION_OPTIONS, { \
-        "data", 0, CLI_TEXT, "PATH", NULL, "images, listops: what to read; text: its folder (data/NAME)", 0, 0 \
+        {"n", 'n', CLI_INTEGER, "N", "1000", "number of samples", 1, 4294967295.0}, { \
+        "seed", 's', CLI_INTEGER, "S", "0", "seed of the data; training uses 0", 0, 9007199254740991.0 \
     }
 
 static const cli_option make_options[] = {
@@ -330,6 +185,7 @@ const cli_command cli_command_data_make = {
                 "locus data make cifar10 --set test --image 3 -o plane.png\n",
     .shared = CLI_QUIET | CLI_JSON,
     CLI_OPTIONS(make_options),
+    .tasks = CLI_USE_DATA,
     .run = run_make,
 };
 
@@ -346,5 +202,6 @@ const cli_command cli_command_data_inspect = {
                 "locus data inspect copy.jsonl --json\nlocus data inspect cifar10\n",
     .shared = CLI_JSON | CLI_FORMAT,
     CLI_OPTIONS(inspect_options),
+    .tasks = CLI_USE_DATA,
     .run = run_inspect,
 };

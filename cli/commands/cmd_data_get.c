@@ -185,8 +185,8 @@ static int run(cli_arguments *arguments) {
     const lab_task *task = lab_task_find(name);
     if (set == NULL && task != NULL) {
         cli_print("%s: nothing to download, 'locus data make %s' %s\n", name, name,
-                  task->kind == LAB_TASK_TEXT ? "makes token files of any UTF-8 text"
-                                              : "draws its samples from a seed");
+                  task->open_sequences != NULL && task->class->read ? "makes token files of any UTF-8 text"
+                                                                    : "draws its samples from a seed");
         return 0;
     }
     if (set == NULL)

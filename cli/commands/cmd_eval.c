@@ -6,7 +6,7 @@
 #include "output.h"
 #include "score_columns.h"
 #include "store_argument.h"
-#include "task/tree_random.h"
+#include "task_options.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
 #include "train/outcome.h"
@@ -32,12 +32,14 @@ static int evaluate(cli_arguments *arguments, const lab_train_config *config, la
     locus_error error;
     request.set.mean = mean;
     request.set.tokenizer = config->pretrained;
+    if (config->task->class->keep != NULL && config->data.path == NULL)
+        request.set.samples = 0; /* another file is read whole */
     if (cli_given_by_user(arguments, "n"))
         request.set.samples = (size_t)cli_integer(arguments, "n");
     if (cli_given_by_user(arguments, "greedy-samples"))
         request.greedy_samples = (size_t)cli_integer(arguments, "greedy-samples");
-    if (request.set.samples == 0 && lab_config_kind(config) == LAB_TASK_PROBLEMS)
-        return cli_usage_error("-n: the training set of %s has no end; say how many sequences", config->task);
+    if (request.set.samples == 0 && config->task->class->endless)
+        return cli_usage_error("-n: the training set of %s has no end; say how many sequences", config->task->name);
     if (mean == 0)
         snprintf(out->set, sizeof out->set, "%s", names[which]);
     else
@@ -45,7 +47,7 @@ static int evaluate(cli_arguments *arguments, const lab_train_config *config, la
     return lab_outcome_make(&out->outcome, model, config, &request, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 
-static double value_of(const lab_outcome *outcome, const char *name) {
+static double value_of(const void *outcome, const char *name) {
     lab_outcome_value values[LAB_OUTCOME_VALUES];
     const size_t count = lab_outcome_values(outcome, values);
     for (size_t i = 0; i < count; i++)
@@ -79,17 +81,14 @@ static int print_json(const lab_run *trained, const result *results, size_t coun
 
 static int print(const lab_run *trained, const result *results, size_t count) {
     static const char *const first[] = {"set", ">samples"};
-    const lab_task_kind kind = lab_task_find(trained->task)->kind;
-    const cli_score_column *columns;
-    const size_t column_count = cli_eval_columns(kind, &columns);
+    const lab_task_class *class = lab_task_find(trained->task)->class;
     cli_say("%s (%s)\n", trained->name, lab_run_state_name(trained->state));
-    lab_table *table = cli_score_table(first, 2, columns, column_count);
+    lab_table *table = cli_score_table(first, 2, class, LAB_SCORE_SET);
     lab_table_title(table, "%s", trained->name);
     for (size_t i = 0; i < count; i++) {
         lab_table_cell(table, "%s", results[i].set);
         lab_table_number(table, (double)results[i].outcome.score.samples, "%zu", results[i].outcome.score.samples);
-        for (size_t c = 0; c < column_count; c++)
-            cli_score_cell(table, &columns[c], value_of(&results[i].outcome, columns[c].name));
+        cli_score_cells(table, class, LAB_SCORE_SET, value_of, &results[i].outcome);
     }
     cli_table_print(table);
     return 0;
@@ -108,11 +107,10 @@ static void tell_cut(const result *results, size_t count) {
 /* The run's own test set, or the lengths or depths that are asked for. */
 static int score_sets(cli_arguments *arguments, const lab_run *trained, const lab_train_config *config,
                       lab_model *model) {
-    const bool trees = lab_config_kind(config) == LAB_TASK_TREES;
+    const lab_size_axis *size = config->task->class->size;
     const int64_t *means = NULL;
     size_t count = 0;
-    int status = cli_list_integers(arguments, trees ? "depths" : "lengths", 1, trees ? LAB_TREE_MOST_DEPTH : 1000000,
-                                   &means, &count);
+    int status = size == NULL ? 0 : cli_list_integers(arguments, size->scored, 1, (int64_t)size->most, &means, &count);
     if (status != 0)
         return status;
     const size_t sets = count == 0 ? 1 : count;
@@ -137,7 +135,7 @@ static int check(const cli_arguments *arguments, const lab_run *trained) {
         return cli_failure("the run '%s' is of the task '%s', which this version does not have", trained->name,
                            trained->task);
     }
-    if (arguments->operand_count > 1 && task->kind != LAB_TASK_IMAGES) {
+    if (arguments->operand_count > 1 && task->class->architecture != LAB_IMAGE_CLASSIFIER) {
         return cli_usage_error("'%s': pictures are for runs of images, '%s' is of %s", arguments->operands[1],
                                trained->name, task->name);
     }
@@ -150,12 +148,14 @@ static int check(const cli_arguments *arguments, const lab_run *trained) {
 
 /* What a run was trained on may lie elsewhere; a pretrained encoder's vocabulary lies in its own folder. */
 static int point_to_data(lab_train_config *config, const cli_arguments *arguments, const char *folder) {
-    config->data.path = cli_text(arguments, "data");
+    (void)cli_put_options(arguments, config);
+    config->data.kept = folder;
     config->pretrained = config->pretrained_digest != 0 ? folder : NULL;
-    const bool files = lab_config_kind(config) == LAB_TASK_EXPRESSIONS && config->data.digest != 0;
+    const lab_task_class *class = config->task->class;
+    const bool files = !class->read && config->data.digest != 0; /* it might have been drawn */
     return !files || config->data.path != NULL
                ? 0
-               : cli_usage_error("the run read its expressions from files: --data says where they are");
+               : cli_usage_error("the run read its %s from files: --data says where they are", class->name);
 }
 
 static int score(cli_arguments *arguments, const cli_store *store, const lab_run *trained) {
@@ -195,9 +195,6 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"lengths", 'l', CLI_LIST, "L,L,…", NULL, "words: sets of these mean lengths instead of the trained one", 0, 0},
-    {"depths", 0, CLI_LIST, "D,D,…", NULL, "trees: sets of these mean depths instead of the trained one", 0, 0},
-    {"data", 0, CLI_TEXT, "PATH", NULL, CLI_DATA_HELP, 0, 0},
     {"set", 0, CLI_CHOICE, "test|dev|train", NULL, "which set", 0, 0},
     {"n", 'n', CLI_INTEGER, "N", NULL, "number of samples (as the run's)", 1, 1e9},
     {"greedy-samples", 0, CLI_INTEGER, "N", NULL, "samples that are decoded greedily (as the run's)", 0, 1e9},
@@ -223,5 +220,6 @@ const cli_command cli_command_eval = {
                 "locus eval cifar10-algebraic frog.png\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
+    .tasks = CLI_USE_EVAL,
     .run = run,
 };

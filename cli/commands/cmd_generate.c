@@ -10,7 +10,6 @@
 #include "task/tree_random.h"
 #include "train/config.h"
 #include "train/cut_paths.h"
-#include "train_options.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +25,7 @@ typedef struct decoded {
 
 /* "1 2 3" as one sample; its target is what the task makes of it. */
 static int read_words(lab_dataset *set, const char *text, const lab_train_config *config) {
-    const lab_task *task = lab_task_find(config->task);
+    const lab_task *task = config->task;
     size_t room = strlen(text) / 2 + 1, n = 0;
     memset(set, 0, sizeof *set);
     set->input = malloc(room * sizeof *set->input);
@@ -38,16 +37,16 @@ static int read_words(lab_dataset *set, const char *text, const lab_train_config
         char *end;
         errno = 0;
         long symbol = strtol(at, &end, 10);
-        if (end == at || errno != 0 || symbol < 1 || (size_t)symbol > config->data.symbols) {
+        if (end == at || errno != 0 || symbol < 1 || (size_t)symbol > config->data.words.symbols) {
             return cli_usage_error("--input: '%.20s' is no symbol: give numbers from 1 to %zu between spaces", at,
-                                   config->data.symbols);
+                                   config->data.words.symbols);
         }
         set->input[n++] = (int32_t)symbol;
         at = end;
     }
     if (n == 0) {
         return cli_usage_error("--input: the word is empty; give numbers from 1 to %zu between spaces",
-                               config->data.symbols);
+                               config->data.words.symbols);
     }
     set->samples = 1;
     set->input_offsets[1] = n;
@@ -63,13 +62,12 @@ static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_tr
                         lab_task_options *options) {
     locus_error error;
     if (cli_given_by_user(arguments, "length")) {
-        options->length_deviation *= cli_number(arguments, "length") / options->length_mean;
-        options->length_mean = cli_number(arguments, "length");
+        options->words.length_deviation *= cli_number(arguments, "length") / options->words.length_mean;
+        options->words.length_mean = cli_number(arguments, "length");
     }
     if (cli_given_by_user(arguments, "depth"))
-        options->depth_mean = cli_number(arguments, "depth");
-    const lab_draw draw = {lab_task_find(config->task), options, LAB_SET_TEST, (size_t)cli_integer(arguments, "n"),
-                           config->data_seed};
+        options->trees.depth_mean = cli_number(arguments, "depth");
+    const lab_draw draw = {config->task, options, LAB_SET_TEST, (size_t)cli_integer(arguments, "n"), config->data_seed};
     return lab_dataset_generate(set, &draw, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 
@@ -114,8 +112,8 @@ static int decode(lab_model *model, const lab_dataset *set, const lab_train_conf
     int result = allocate(out, set, trees);
     if (result != 0)
         return result;
-    const lab_grower_input input = {lab_task_find(config->task), &config->data, set->samples,
-                                    set->input_offsets,          set->input,    out->limits};
+    const lab_grower_input input = {config->task,       &config->data, set->samples,
+                                    set->input_offsets, set->input,    out->limits};
     lab_grower *grower = NULL;
     locus_status status = trees ? lab_grower_create(&grower, &input, &error) : LOCUS_OK;
     const lab_growth growth = {lab_grower_grow, grower};
@@ -232,24 +230,15 @@ static int check(const cli_arguments *arguments, const lab_run *trained) {
         return cli_failure("the run '%s' is of the task '%s', which this version does not have", trained->name,
                            trained->task);
     }
-    if (task->kind == LAB_TASK_IMAGES) {
-        return cli_failure(
-            "the run '%s' classifies images and generates nothing: 'locus eval' names what pictures show",
-            trained->name);
-    }
-    if (task->kind == LAB_TASK_EXPRESSIONS) {
-        return cli_failure("the run '%s' classifies expressions and generates nothing: 'locus eval' scores it",
-                           trained->name);
-    }
-    if (task->kind == LAB_TASK_TREES && cli_given_by_user(arguments, "input"))
+    if (task->class->generate == NULL)
+        return cli_failure("the run '%s' %s", trained->name, task->class->no_generate);
+    if (task->children != NULL && cli_given_by_user(arguments, "input"))
         return cli_usage_error("--input is for words; trees are drawn from the test set, with -n and --depth");
-    const int status = cli_generate_refuse(arguments, task);
-    return status ? status : cli_refuse_other_kinds(arguments, task);
+    return cli_generate_refuse(arguments, task);
 }
 
 static bool is_decoder(const lab_run *trained) {
-    const lab_task_kind kind = lab_task_find(trained->task)->kind;
-    return kind == LAB_TASK_PROBLEMS || kind == LAB_TASK_TEXT;
+    return lab_task_find(trained->task)->class->architecture == LAB_DECODER;
 }
 
 static int generate(cli_arguments *arguments, const cli_store *store, const lab_run *trained) {

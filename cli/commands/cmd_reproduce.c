@@ -89,10 +89,9 @@ static int fill_cell(const lab_reproduction *table, lab_reproduction_place place
     const lab_reproduction_column *column = &table->columns[place.column];
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
     lab_reproduction_row_name(table, place.row, scheme, sizeof scheme);
-    const bool task = column->kind == LAB_TASK_IMAGES || column->kind == LAB_TASK_PROBLEMS ||
-                      column->kind == LAB_TASK_TEXT; /* a training may fill several columns */
-    snprintf(cell->label, sizeof cell->label, "%s · %s · seed %" PRIu64, task ? column->config.task : column->head,
-             scheme, cell->config.seed);
+    const bool task = column->class->variant == NULL && column->class->size == NULL; /* it may fill several columns */
+    snprintf(cell->label, sizeof cell->label, "%s · %s · seed %" PRIu64,
+             task ? column->config.task->name : column->head, scheme, cell->config.seed);
     return 0;
 }
 
@@ -275,7 +274,7 @@ static int list_json(const reproduce *job, lab_store *store) {
         cJSON *object = cJSON_CreateObject();
         cJSON_AddItemToArray(list, object);
         cJSON_AddStringToObject(object, "name", cell->name);
-        cJSON_AddStringToObject(object, "task", cell->config.task);
+        cJSON_AddStringToObject(object, "task", cell->config.task->name);
         cJSON_AddStringToObject(object, "encoding", cell->encoding);
         cJSON_AddNumberToObject(object, "seed", (double)cell->config.seed);
         cJSON_AddStringToObject(object, "state", state);
@@ -405,7 +404,8 @@ static const cli_option options[] = {
      "embeddings of variance 1/D, or 1; both for table1 if not given, else scaled", 0, 0},
     {"factors", 0, CLI_FLAG, NULL, NULL,
      "table1: with embeddings unit also what is added to them times √D, the logits divided by √D, and both", 0, 0},
-    {"tree-paths", 0, CLI_CHOICE, "own|next|code", NULL, CLI_TREE_PATHS_HELP, 0, 0},
+    {"tree-paths", 0, CLI_CHOICE, "own|next|code", NULL,
+     "trees: tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)", 0, 0},
     {"drop-worst", 0, CLI_FLAG, NULL, NULL, "roper: leave the worst seed of each field out, as published", 0, 0},
     {"more", 0, CLI_FLAG, NULL, NULL,
      "table3: also rope on two axes, mixed, string and none; roper: also algebraic with and without values, trees", 0,

@@ -27,8 +27,9 @@ static bool says_more(const char *config) {
 }
 
 static bool read_config(const lab_run *run, lab_train_config *config) {
-    *config = (lab_train_config){.task = run->task};
-    return !says_more(run->config) || lab_config_parse(config, run->config, run, run->name, NULL) == LOCUS_OK;
+    *config = (lab_train_config){.task = lab_task_find(run->task)};
+    return (config->task != NULL && !says_more(run->config)) ||
+           lab_config_parse(config, run->config, run, run->name, NULL) == LOCUS_OK;
 }
 
 /* Trees with their order, "tree-copy depth", expressions with what is asked. */
@@ -40,7 +41,7 @@ static void add_task(lab_table *table, const lab_run *run, const lab_train_confi
 /* How token embeddings begin, and what is not 1 of the scales beside them. */
 static void add_embedding(lab_table *table, const lab_run *run, const lab_train_config *config) {
     const lab_task *task = lab_task_find(run->task);
-    if (task != NULL && task->kind == LAB_TASK_IMAGES) { /* these have no embedding */
+    if (task != NULL && task->class->vocabulary == NULL) { /* these have no embedding */
         lab_table_none(table);
         return;
     }

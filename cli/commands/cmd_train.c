@@ -40,23 +40,35 @@ static bool look(void *context, const lab_progress *now) {
     return !cli_stop_asked();
 }
 
+/* The final scores of one set. */
+typedef struct set_scores {
+    const lab_final *finals;
+    size_t count;
+    const char *set;
+} set_scores;
+
+static double final_value(const void *context, const char *name) {
+    const set_scores *of = context;
+    for (size_t i = 0; i < of->count; i++)
+        if (strcmp(of->finals[i].set, of->set) == 0 && strcmp(of->finals[i].name, name) == 0)
+            return of->finals[i].value;
+    return (double)NAN;
+}
+
 /* A row for each test set. */
-static void print_scores(const lab_final *finals, size_t count, lab_task_kind kind) {
+static void print_scores(const lab_final *finals, size_t count, const lab_task_class *class) {
     static const char *const first[] = {"set"};
-    const cli_score_column *columns;
-    const size_t column_count = cli_score_columns(kind, &columns);
-    lab_table *table = cli_score_table(first, 1, columns, column_count);
+    lab_table *table = cli_score_table(first, 1, class, LAB_SCORE_RUN);
     for (size_t i = 0; i < count; i++) {
-        const char *set = finals[i].set;
-        if (strncmp(set, "test", 4) == 0 && (i == 0 || strcmp(set, finals[i - 1].set) != 0)) {
-            lab_table_cell(table, "%s", set);
-            for (size_t c = 0; c < column_count; c++)
-                cli_score_cell(table, &columns[c], cli_final(finals, count, set, columns[c].name));
+        const set_scores of = {finals, count, finals[i].set};
+        if (strncmp(of.set, "test", 4) == 0 && (i == 0 || strcmp(of.set, finals[i - 1].set) != 0)) {
+            lab_table_cell(table, "%s", of.set);
+            cli_score_cells(table, class, LAB_SCORE_RUN, final_value, &of);
         }
     }
     cli_table_print(table);
-    if (*cli_score_legend(kind) != '\0')
-        cli_say("%s\n", cli_score_legend(kind));
+    if (class->scores_note != NULL)
+        cli_say("%s\n", class->scores_note);
 }
 
 static int print_run(const cli_store *store, const lab_run *run, bool json) {
@@ -71,8 +83,8 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
     if (lab_store_finals(store->store, run->id, &finals, &count, &error) != LOCUS_OK)
         return cli_error(&error);
     const lab_task *task = lab_task_find(run->task);
-    const lab_task_kind kind = task == NULL ? LAB_TASK_WORDS : task->kind;
-    const bool images = kind == LAB_TASK_IMAGES; /* these have no embedding */
+    const lab_task_class *class = task == NULL ? lab_class_at(0) : task->class;
+    const bool images = class->vocabulary == NULL; /* these have no embedding */
     cli_print("%s\n%s · %s · budget %s · set-up %s%s%s · seed %" PRIu64 "\n", run->name, run->task, run->encoding,
               run->budget, run->setup, images ? "" : " · embeddings ", images ? "" : run->embedding_init, run->seed);
     cli_print("%" PRIu64 " steps in %s, %s tokens/s, %s parameters, peak %s\n", run->steps_done,
@@ -80,7 +92,7 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
               cli_format_count(speed, sizeof speed, run->tokens_per_second),
               cli_format_count(parameters, sizeof parameters, (double)run->parameters),
               cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
-    print_scores(finals, count, kind);
+    print_scores(finals, count, class);
     for (size_t i = 0; i < count; i++)
         if (strcmp(finals[i].name, "steps_to_99") == 0)
             cli_print("99 %% of the development tokens right after %.0f steps\n", finals[i].value);
@@ -95,7 +107,7 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
     locus_error error;
     lab_run run;
     lab_train_name(config, name, sizeof name);
-    snprintf(label, sizeof label, "%s · %s · seed %" PRIu64, config->task, config->encoding, config->seed);
+    snprintf(label, sizeof label, "%s · %s · seed %" PRIu64, config->task->name, config->encoding, config->seed);
     watcher eye = {.progress = {.label = label}, .told = UINT64_MAX};
     lab_train_request request = {
         .config = *config,
@@ -148,7 +160,6 @@ static const cli_option options[] = {
     {"seed", 's', CLI_INTEGER, "S", "0", "seed of initialisation, shuffling and dropout", 0, 9007199254740991.0},
     {"embedding-init", 0, CLI_CHOICE, "scaled|unit|plain", NULL,
      "embeddings of variance 1/D, or 1 as the authors' code, or 0.02² and unscaled, as BERT's", 0, 0},
-    CLI_TRAIN_OPTIONS,
     CLI_STORE_OPTION,
     {"name", 0, CLI_TEXT, "NAME", NULL, "name of the run; made from its configuration if not given", 0, 0},
     {"restart", 0, CLI_FLAG, NULL, NULL, "throw away what the run has so far", 0, 0},
@@ -193,5 +204,6 @@ const cli_command cli_command_train = {
                 "locus train --task cifar10 --encoding 'algebraic(group=grid:2)' --budget quick --data data/cifar10\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
+    .tasks = CLI_USE_TRAIN,
     .run = run,
 };

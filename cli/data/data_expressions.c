@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "data_expressions.h"
 
+#include "data_draw.h"
 #include "expression.h"
 #include "io/file.h"
 #include "output.h"
@@ -8,38 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- options ---- */
-
-static void put_size(const cli_arguments *arguments, const char *name, size_t *value) {
-    if (cli_given_by_user(arguments, name))
-        *value = (size_t)cli_integer(arguments, name);
-}
-
-/* The preset's sizes, and over them what is given; --data is a folder or file to read instead of drawing. */
-static void read_options(const cli_arguments *arguments, lab_task_options *options) {
-    lab_listops_preset_apply(&lab_listops_presets[cli_choice(arguments, "preset")], options);
-    put_size(arguments, "expression-depth", &options->expression_depth);
-    put_size(arguments, "arguments", &options->arity);
-    put_size(arguments, "shortest", &options->shortest);
-    put_size(arguments, "longest", &options->longest);
-    options->asked = (lab_asked)cli_choice(arguments, "target");
-    options->path = cli_text(arguments, "data");
-}
-
-/* Draws or reads the set. A value of the user's that the generator refuses is bad usage. */
-static int generate(lab_dataset *set, const cli_arguments *arguments, const lab_task *task, lab_task_options *options) {
-    locus_error error;
-    *options = lab_task_default(task);
-    read_options(arguments, options);
-    const bool all = options->path != NULL && !cli_given_by_user(arguments, "n");
-    const lab_draw draw = {task, options, (lab_set)cli_choice(arguments, "set"),
-                           all ? 0 : (size_t)cli_integer(arguments, "n"), (uint64_t)cli_integer(arguments, "seed")};
-    const locus_status made = lab_dataset_generate(set, &draw, &error);
-    if (made == LOCUS_ERROR_ARGUMENT || made == LOCUS_ERROR_UNSUPPORTED)
-        return cli_usage_error("--%s: %s", error.argument, error.message);
-    return made == LOCUS_OK ? 0 : cli_error(&error);
-}
 
 /* ---- make ---- */
 
@@ -102,10 +71,10 @@ static int write_set(const lab_dataset *set, const char *path) {
 }
 
 int cli_data_make_expressions(cli_arguments *arguments, const lab_task *task) {
-    lab_task_options options;
+    lab_train_config config = {.task = task};
     lab_dataset set;
     int status = cli_require(arguments, "output");
-    status = status ? status : generate(&set, arguments, task, &options);
+    status = status ? status : cli_data_draw(&set, arguments, &config);
     if (status != 0)
         return status;
     const char *path = cli_text(arguments, "output");
@@ -119,11 +88,11 @@ int cli_data_make_expressions(cli_arguments *arguments, const lab_task *task) {
 /* ---- inspect ---- */
 
 int cli_data_inspect_expressions(cli_arguments *arguments, const lab_task *task) {
-    lab_task_options options;
+    lab_train_config config = {.task = task};
     lab_dataset set;
-    int status = generate(&set, arguments, task, &options);
+    int status = cli_data_draw(&set, arguments, &config);
     if (status == 0) {
-        status = cli_data_describe_expressions(arguments->operands[0], &set, options.asked, arguments);
+        status = cli_data_describe_expressions(arguments->operands[0], &set, config.data.expressions.asked, arguments);
         lab_dataset_destroy(&set);
     }
     return status;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `locus data` does with tasks whose samples are expressions (task/listops.h), and the options that every command
- * has for them.
+/* What `locus data` does with tasks whose samples are expressions (task/listops.h).
  *
  *   .tsv    Source and Target, as Long Range Arena writes them
  *   .jsonl  {"input": [ids, the start token first], "target": class, "input_text": "( ( ( [MAX 2 ) 9 ) ] )",
@@ -10,16 +9,6 @@
 
 #include "options.h"
 #include "task/task.h"
-
-/* For a command's table; --data stands there already, since other tasks have it too. */
-#define CLI_EXPRESSION_OPTIONS \
-    {"target", 0, CLI_CHOICE, "digit|parity", NULL, "listops: the value, or whether it is odd", 0, 0}, \
-        {"preset", 0, CLI_CHOICE, "seed|lra", NULL, "listops: sizes as in the seed, or in Long Range Arena", 0, 0}, \
-        {"expression-depth", 0, CLI_INTEGER, "N", NULL, "listops: at this depth there are only digits (7)", 1, 256}, \
-        {"arguments", 0, CLI_INTEGER, "K", NULL, "listops: most arguments of an operator (7)", 2, 1000}, \
-        {"shortest", 0, CLI_INTEGER, "N", NULL, "listops: expressions are longer than this (250)", 0, 1e6}, { \
-        "longest", 0, CLI_INTEGER, "N", NULL, "listops: and shorter than this (1000)", 0, 1e6 \
-    }
 
 /* data make: --n samples of --set (of --data: all, unless --n is given) to --output, whose name says the format. The
  * exit status. */

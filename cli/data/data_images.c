@@ -148,7 +148,7 @@ static int inspect(const cli_arguments *arguments, const lab_task *task, const l
     return status != 0 || at.published ? status : cli_error(&error);
 }
 
-int cli_data_inspect_images(const cli_arguments *arguments, const lab_task *task) {
+int cli_data_inspect_images(cli_arguments *arguments, const lab_task *task) {
     lab_dataset train, test;
     int status = read_set(&train, arguments, task, LAB_SET_TRAIN);
     if (status != 0)
@@ -202,7 +202,7 @@ static int check_name(const char *path) {
                : cli_usage_error("data make: --output '%s' is no .png or .ppm", path);
 }
 
-int cli_data_make_image(const cli_arguments *arguments, const lab_task *task) {
+int cli_data_make_image(cli_arguments *arguments, const lab_task *task) {
     lab_dataset set;
     int status = cli_require(arguments, "output");
     status = status ? status : check_name(cli_text(arguments, "output"));

@@ -91,7 +91,7 @@ static int write_sample(FILE *out, const side rows[2]) {
 }
 
 static int write_samples(FILE *out, const lab_dataset *set, const lab_task *task) {
-    const lab_task *problems = task->kind == LAB_TASK_PROBLEMS ? task : NULL;
+    const lab_task *problems = task->characters != NULL ? task : NULL;
     int status = 0;
     for (size_t s = 0; status == 0 && s < set->samples; s++) {
         const side rows[] = {{"input", problems, set->input, &set->input_tree, set->input_offsets + s},
@@ -247,7 +247,7 @@ typedef struct reading {
 static int read_task(const place *at, const cJSON *root, reading *into) {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(root, "task");
     const lab_task *task = cJSON_IsString(name) ? lab_task_find(name->valuestring) : NULL;
-    if (name != NULL && (task == NULL || task->kind != LAB_TASK_PROBLEMS))
+    if (name != NULL && (task == NULL || task->characters == NULL))
         return cli_failure("%s, line %zu: \"task\" is none of characters", at->path, at->line);
     if (into->input.samples > 0 && task != into->task) {
         return cli_failure("%s, line %zu: \"task\" is %s, unlike the lines before: a file is of one task", at->path,

@@ -6,6 +6,7 @@
 #include "output.h"
 #include "task/problem.h"
 #include "task/symbol_tree.h"
+#include "task/task_class.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -115,11 +116,10 @@ static double common_share(const lab_dataset *set, size_t vocabulary) {
 }
 
 static size_t count_vocabulary(const portrait *of, size_t largest_seen) {
-    if (of->form == PROBLEMS) {
-        size_t all = of->of->options != NULL ? lab_task_vocabulary(of->of->task, of->of->options) : 0;
+    const size_t all = of->of->options != NULL ? lab_task_vocabulary(of->of->task, of->of->options) : 0;
+    if (of->form == PROBLEMS)
         return all > largest_seen ? all : largest_seen + 1;
-    }
-    return (of->of->options != NULL ? of->of->options->symbols : largest_seen) + (of->form == TREES ? 1 : 2);
+    return of->of->options != NULL ? all : largest_seen + (of->form == TREES ? 1 : 2);
 }
 
 static int take_portrait(portrait *of, const cli_data_subject *subject) {
@@ -128,9 +128,9 @@ static int take_portrait(portrait *of, const cli_data_subject *subject) {
     size_t other = largest(set->target, set->target_offsets[set->samples]);
     most = other > most ? other : most;
     of->of = subject;
-    of->form = subject->task != NULL && subject->task->kind == LAB_TASK_PROBLEMS ? PROBLEMS
-               : set->input_tree.parents != NULL                                 ? TREES
-                                                                                 : WORDS;
+    of->form = subject->task != NULL && subject->task->characters != NULL ? PROBLEMS
+               : set->input_tree.parents != NULL                          ? TREES
+                                                                          : WORDS;
     of->vocabulary = count_vocabulary(of, most);
     of->kinds = distinct(set, most);
     of->chance = of->form == PROBLEMS ? common_share(set, of->vocabulary) : lab_dataset_chance(set, of->vocabulary);
@@ -139,7 +139,7 @@ static int take_portrait(portrait *of, const cli_data_subject *subject) {
     of->sides[1] =
         (side){.name = "target", .offsets = set->target_offsets, .tokens = set->target, .nodes = &set->target_tree};
     if (of->form == PROBLEMS && subject->options != NULL && set->input_offsets[set->samples] > 0)
-        of->sequence = subject->options->sequence;
+        of->sequence = subject->options->problems.sequence;
     int status = measure_side(&of->sides[0], set->samples);
     return status ? status : measure_side(&of->sides[1], set->samples);
 }

@@ -72,7 +72,8 @@ static locus_status make(const char *folder, const lab_text_source *source, lab_
     return status;
 }
 
-int cli_data_make_text(const cli_arguments *arguments) {
+int cli_data_make_text(cli_arguments *arguments, const lab_task *task) {
+    (void)task;
     const char *folder = cli_given_by_user(arguments, "output") ? cli_text(arguments, "output") : LAB_TEXT_FOLDER;
     const lab_text_source source = {
         .texts = {cli_text(arguments, "train-text"), cli_text(arguments, "dev-text"), cli_text(arguments, "test-text")},
@@ -80,6 +81,8 @@ int cli_data_make_text(const cli_arguments *arguments) {
         .model = cli_text(arguments, "model")};
     lab_text_facts facts;
     locus_error error;
+    if (cli_given_by_user(arguments, "set"))
+        return cli_usage_error("--set: data make text makes all three sets");
     if (source.texts[0] == NULL)
         return cli_usage_error("data make text: give --train-text FILE, any text in UTF-8");
     if (source.vocabulary > 0 && source.model != NULL)
@@ -139,7 +142,8 @@ static int print_text(const char *folder, int set, size_t lines) {
     return status == LOCUS_OK ? 0 : cli_error(&error);
 }
 
-int cli_data_inspect_text(const cli_arguments *arguments) {
+int cli_data_inspect_text(cli_arguments *arguments, const lab_task *task) {
+    (void)task;
     const char *folder = cli_given_by_user(arguments, "data") ? cli_text(arguments, "data") : LAB_TEXT_FOLDER;
     const size_t lines = (size_t)cli_integer(arguments, "show");
     lab_task_options options = {0};

@@ -4,6 +4,7 @@
 #define CLI_DATA_TEXT_H
 
 #include "options.h"
+#include "task/task.h"
 
 /* Rows of `data make`'s table of options. It also reads --output (default data/text: don't require it), --json,
  * --quiet. */
@@ -18,10 +19,10 @@
     }
 
 /* data make text. The exit status. */
-int cli_data_make_text(const cli_arguments *arguments);
+int cli_data_make_text(cli_arguments *arguments, const lab_task *task);
 
 /* data inspect text: tokens, bytes and bytes per token of each set, the first of --set as pieces (--show lines).
  * Reads --data (default data/text), --set, --show, --json. The exit status. */
-int cli_data_inspect_text(const cli_arguments *arguments);
+int cli_data_inspect_text(cli_arguments *arguments, const lab_task *task);
 
 #endif

@@ -105,8 +105,8 @@ static int read_tabbed(lab_dataset *set, const char *path, lab_asked asked) {
     lab_task_options options = lab_task_default(task);
     locus_error error;
     options.path = path;
-    options.asked = asked;
-    options.arity = SIZE_MAX;
+    options.expressions.asked = asked;
+    options.expressions.arguments = SIZE_MAX;
     const lab_draw draw = {.task = task, .options = &options};
     return lab_listops_load(set, &draw, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }

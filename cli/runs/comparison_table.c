@@ -5,18 +5,23 @@
 #include "report/published.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
-/* "99.98 ±0.02" in percent; the deviation only over several seeds. */
-static void cell_share(lab_table *table, const lab_statistic *share) {
-    lab_table_mean(table, share->count == 0 ? (double)NAN : 100 * share->mean, 2,
-                   share->count > 1 ? 100 * share->deviation : (double)NAN, 2);
+enum { MOST_HEADS = 4 + LAB_SUMMARY_MAX_SCORES + 2 * LAB_SUMMARY_MAX_LENGTHS };
+
+/* "99.98 ±0.02" in percent, "1.2345 ±0.0012" of a loss; the deviation only over several seeds. */
+static void cell_score(lab_table *table, const lab_statistic *score, lab_measure measure) {
+    const int decimals = lab_measure_decimals(measure);
+    const double scale = lab_measure_scale(measure);
+    lab_table_mean(table, score->count == 0 ? (double)NAN : scale * score->mean, decimals,
+                   score->count > 1 ? scale * score->deviation : (double)NAN, decimals);
 }
 
 /* What its runs share, before the terminal's lines and in each table of other forms. */
 static const char *heading(const lab_summary_section *section, char text[512]) {
-    const bool images = section->kind == LAB_TASK_IMAGES;
+    const bool images = section->class->vocabulary == NULL;
     snprintf(text, 512, "%s · budget %s · set-up %s%s%s%s%s%s", section->title, section->budget, section->setup,
              images ? "" : " · embeddings ", images ? "" : section->embedding_init, section->scales,
              section->data[0] == '\0' ? "" : " · ", section->data);
@@ -26,13 +31,6 @@ static const char *heading(const lab_summary_section *section, char text[512]) {
 static void title(lab_table *table, const lab_summary_section *section) {
     char text[512];
     lab_table_title(table, "%s", heading(section, text));
-}
-
-static bool any_published(const lab_summary_section *section) {
-    for (size_t i = 0; i < section->row_count; i++)
-        if (section->rows[i].has_published)
-            return true;
-    return false;
 }
 
 static void cell_published(lab_table *table, bool known, double mean, double deviation) {
@@ -60,169 +58,75 @@ static void print_source(const lab_summary_section *section, const char *what) {
     }
 }
 
-static void print_image_scores(const lab_summary_section *section) {
-    static const char *const heads[] = {"encoding",          ">seeds",        ">best to half|%",
-                                        ">best of all|%",    ">at the end|%", ">published @150*|%",
-                                        ">published @300*|%"};
-    const bool published = any_published(section);
-    lab_table *table = lab_table_create(heads, published ? 7 : 5);
-    title(table, section);
-    for (size_t i = 0; i < section->row_count; i++) {
-        const lab_summary_row *row = &section->rows[i];
-        cell_seeds(table, row);
-        cell_share(table, &row->accuracy_half);
-        cell_share(table, &row->accuracy);
-        cell_share(table, &row->accuracy_last);
-        if (published) {
-            cell_published(table, row->has_published_half, row->published_half, row->published_half_deviation);
-            cell_published(table, row->has_published, row->published, row->published_deviation);
-        }
-    }
-    cli_table_print(table);
-    cli_say("%s", "Shares of the test images in %: the best epoch up to half of them, of all, and the last");
-    if (section->epochs > 0)
-        cli_say(" of %g", section->epochs);
-    cli_say("%s", ".\n");
-    print_source(section, "up to epoch 150 and 300");
+/* Heads of a table's columns. */
+typedef struct head_list {
+    const char *heads[MOST_HEADS];
+    char texts[MOST_HEADS][48];
+    size_t count;
+} head_list;
+
+CLI_PRINTF(2, 3)
+static void add_head(head_list *to, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(to->texts[to->count], sizeof to->texts[to->count], format, values);
+    va_end(values);
+    to->heads[to->count] = to->texts[to->count];
+    to->count++;
 }
 
-/* Columns for sets of other lengths, of trees of other depths. */
-static size_t name_lengths(const lab_summary_section *section, char names[][48], const char **heads) {
-    const char *size = section->kind == LAB_TASK_TREES ? "depth" : "length";
+static void make_heads(head_list *to, const lab_summary_section *section) {
+    const lab_task_class *class = section->class;
+    add_head(to, "encoding");
+    add_head(to, ">seeds");
+    for (size_t c = 0; c < class->column_count; c++) {
+        const lab_score_column *column = &class->columns[c];
+        if (lab_summary_shows(section, c)) {
+            add_head(to, ">%s%s", (column->flags & LAB_SCORE_PAGE_HEAD) != 0 ? column->page : column->head,
+                     lab_measure_is_share(column->measure) ? "|%" : "");
+        }
+    }
     for (size_t i = 0; i < section->length_count; i++) {
-        snprintf(names[2 * i], 48, ">%s %zu|%%", size, section->lengths[i]);
-        snprintf(names[2 * i + 1], 48, ">greedy %zu|%%", section->lengths[i]);
-        heads[2 * i] = names[2 * i];
-        heads[2 * i + 1] = names[2 * i + 1];
+        add_head(to, ">%s %zu|%%", class->size->name, section->lengths[i]);
+        add_head(to, ">greedy %zu|%%", section->lengths[i]);
     }
-    return 2 * section->length_count;
+    if (lab_summary_has_published(section) && class->develops_on_test)
+        add_head(to, ">published @150*|%%");
+    if (lab_summary_has_published(section))
+        add_head(to, class->develops_on_test ? ">published @300*|%%" : ">published*|%%");
 }
 
-static void print_pair_scores(const lab_summary_section *section) {
-    char names[2 * LAB_SUMMARY_MAX_LENGTHS][48];
-    const char *heads[6 + 2 * LAB_SUMMARY_MAX_LENGTHS] = {"encoding", ">seeds", ">accuracy|%", ">exact|%",
-                                                          ">greedy exact|%"};
-    size_t columns = 5 + name_lengths(section, names, heads + 5);
-    const bool published = any_published(section), trees = section->kind == LAB_TASK_TREES;
-    if (published)
-        heads[columns++] = ">published*|%";
-    lab_table *table = lab_table_create(heads, columns);
-    title(table, section);
-    for (size_t i = 0; i < section->row_count; i++) {
-        const lab_summary_row *row = &section->rows[i];
-        cell_seeds(table, row);
-        cell_share(table, &row->accuracy);
-        cell_share(table, &row->exact);
-        cell_share(table, &row->greedy_exact);
-        for (size_t l = 0; l < section->length_count; l++) {
-            cell_share(table, &row->at_length[l]);
-            cell_share(table, &row->greedy_at_length[l]);
-        }
-        if (published)
-            cell_published(table, row->has_published, row->published, row->published_deviation);
+static void add_row(lab_table *table, const lab_summary_section *section, const lab_summary_row *row) {
+    const lab_task_class *class = section->class;
+    cell_seeds(table, row);
+    for (size_t c = 0; c < class->column_count; c++)
+        if (lab_summary_shows(section, c))
+            cell_score(table, &row->scores[c], class->columns[c].measure);
+    for (size_t i = 0; i < section->length_count; i++) {
+        cell_score(table, &row->at_length[i], LAB_MEASURE_ACCURACY);
+        cell_score(table, &row->greedy_at_length[i], LAB_MEASURE_ACCURACY);
     }
-    cli_table_print(table);
-    cli_say("Shares in %%: %s right and whole %s right under teacher forcing, whole %s right by greedy decoding",
-            trees ? "nodes" : "tokens", trees ? "trees" : "outputs", trees ? "trees" : "outputs");
-    if (section->length_count > 0 || !trees) {
-        cli_say(";\n\"%s N\", \"greedy N\": %s, and greedy, on %s of mean %s N.\n", trees ? "depth" : "length",
-                trees ? "nodes" : "tokens", trees ? "trees" : "words", trees ? "depth" : "length");
-    } else {
-        cli_say("%s", ".\n");
-    }
-    print_source(section, trees ? "nodes" : "tokens");
-}
-
-/* Numbers that are no shares: "1.2345 ±0.0012". */
-static void cell_number(lab_table *table, const lab_statistic *number, int decimals) {
-    lab_table_mean(table, number->count == 0 ? (double)NAN : number->mean, decimals,
-                   number->count > 1 ? number->deviation : (double)NAN, decimals);
-}
-
-static bool any_solved(const lab_summary_section *section) {
-    bool any = false;
-    for (size_t i = 0; i < section->row_count; i++)
-        any = any || section->rows[i].greedy_exact.count > 0;
-    return any;
-}
-
-static void print_problem_scores(const lab_summary_section *section) {
-    static const char *const heads[] = {"encoding", ">seeds", ">accuracy|%", ">loss", ">solved|%"};
-    const bool solved = any_solved(section);
-    lab_table *table = lab_table_create(heads, solved ? 5 : 4);
-    title(table, section);
-    for (size_t i = 0; i < section->row_count; i++) {
-        const lab_summary_row *row = &section->rows[i];
-        cell_seeds(table, row);
-        cell_share(table, &row->accuracy);
-        cell_number(table, &row->loss, 4);
-        if (solved)
-            cell_share(table, &row->greedy_exact);
-    }
-    cli_table_print(table);
-    cli_say("Characters right in %% and nats a character, teacher-forced%s.\n",
-            solved ? "; problems solved to the letter by greedy decoding in %" : "");
-}
-
-static void print_language_scores(const lab_summary_section *section) {
-    static const char *const heads[] = {"encoding", ">seeds", ">perplexity", ">bits per byte", ">loss", ">accuracy|%"};
-    lab_table *table = lab_table_create(heads, 6);
-    title(table, section);
-    for (size_t i = 0; i < section->row_count; i++) {
-        const lab_summary_row *row = &section->rows[i];
-        cell_seeds(table, row);
-        cell_number(table, &row->perplexity, 2);
-        cell_number(table, &row->bits_per_byte, 4);
-        cell_number(table, &row->loss, 4);
-        cell_share(table, &row->accuracy);
-    }
-    cli_table_print(table);
-    cli_say("%s",
-            "Perplexity is exp(loss), loss in nats a token; bits per byte of the text; next tokens right in %.\n");
-}
-
-static void print_expression_scores(const lab_summary_section *section) {
-    static const char *const heads[] = {"encoding", ">seeds", ">accuracy|%", ">loss", ">published*|%"};
-    const bool published = any_published(section);
-    lab_table *table = lab_table_create(heads, published ? 5 : 4);
-    title(table, section);
-    for (size_t i = 0; i < section->row_count; i++) {
-        const lab_summary_row *row = &section->rows[i];
-        cell_seeds(table, row);
-        cell_share(table, &row->accuracy);
-        cell_number(table, &row->loss, 4);
-        if (published)
-            cell_published(table, row->has_published, row->published, row->published_deviation);
-    }
-    cli_table_print(table);
-    if (section->chance > 0) {
-        cli_say("Expressions right in %%: chance is %.2f, always the most common class %.2f.\n", 100 * section->chance,
-                100 * section->majority);
-    } else {
-        cli_say("%s", "Expressions right in %.\n"); /* no run is done that says what guessing scores */
-    }
-    print_source(section, "accuracy");
+    if (!lab_summary_has_published(section))
+        return;
+    if (class->develops_on_test)
+        cell_published(table, row->has_published_half, row->published_half, row->published_half_deviation);
+    cell_published(table, row->has_published, row->published, row->published_deviation);
 }
 
 static void print_scores(const lab_summary_section *section) {
-    switch (section->kind) {
-    case LAB_TASK_IMAGES:
-        print_image_scores(section);
-        break;
-    case LAB_TASK_PROBLEMS:
-        print_problem_scores(section);
-        break;
-    case LAB_TASK_TEXT:
-        print_language_scores(section);
-        break;
-    case LAB_TASK_EXPRESSIONS:
-        print_expression_scores(section);
-        break;
-    case LAB_TASK_WORDS:
-    case LAB_TASK_TREES:
-        print_pair_scores(section);
-        break;
-    }
+    const lab_task_class *class = section->class;
+    const lab_legend_facts facts = lab_summary_facts(section);
+    char legend[400];
+    head_list all = {.count = 0};
+    make_heads(&all, section);
+    lab_table *table = lab_table_create(all.heads, all.count);
+    title(table, section);
+    for (size_t i = 0; i < section->row_count; i++)
+        add_row(table, section, &section->rows[i]);
+    cli_table_print(table);
+    class->legend(&facts, legend, sizeof legend);
+    cli_say("%s\n", legend);
+    print_source(section, class->source);
 }
 
 /* Steps are means over the seeds that got there. */
@@ -240,7 +144,7 @@ static void print_costs(const lab_summary *summary, const lab_summary_section *s
     static const char *const heads[] = {"encoding", ">steps to 99 %", ">tokens/s",
                                         ">time|s",  ">parameters",    ">peak memory|bytes"};
     static const char *const other_heads[] = {"encoding", ">tokens/s", ">time|s", ">parameters", ">peak memory|bytes"};
-    const bool steps = section->kind == LAB_TASK_WORDS || section->kind == LAB_TASK_TREES;
+    const bool steps = section->class->size != NULL;
     lab_table *table = steps ? lab_table_create(heads, 6) : lab_table_create(other_heads, 5);
     title(table, section);
     for (size_t i = 0; i < section->row_count; i++) {

@@ -107,7 +107,7 @@ int cli_eval_pictures(lab_model *model, const lab_train_config *config, const cl
     if (status == 0 && lab_model_classify(model, images, pictures->count, probabilities, &error) != LOCUS_OK)
         status = cli_error(&error);
     if (status == 0)
-        status = print(pictures, lab_task_find(config->task)->class_names, probabilities, classes, json);
+        status = print(pictures, config->task->class_names, probabilities, classes, json);
     free(images);
     free(probabilities);
     return status;

@@ -22,41 +22,29 @@ enum {
 
 /* ---- which options ---- */
 
-enum {
-    WORDS = 1 << LAB_TASK_WORDS,
-    TREES = 1 << LAB_TASK_TREES,
-    PROBLEMS = 1 << LAB_TASK_PROBLEMS,
-    TEXT = 1 << LAB_TASK_TEXT
+/* Options of some kinds alone, whose they are. */
+static const struct {
+    const char *name, *kinds, *whose;
+} kind_options[] = {
+    {"input", "words", "words"},
+    {"length", "words", "words"},
+    {"depth", "trees", "trees"},
+    {"n", "words trees problems", "samples of a test set"},
+    {"prompt", "problems text", "decoders"},
+    {"prompts", "problems text", "decoders"},
+    {"tokens", "problems text", "decoders"},
+    {"temperature", "problems text", "decoders"},
+    {"top-k", "problems text", "decoders"},
+    {"top-p", "problems text", "decoders"},
+    {"seed", "problems text", "decoders"},
 };
 
 int cli_generate_refuse(const cli_arguments *arguments, const lab_task *task) {
-    static const struct {
-        const char *name;
-        unsigned kinds;
-        const char *whose;
-    } options[] = {
-        {"input", WORDS, "words"},
-        {"length", WORDS, "words"},
-        {"depth", TREES, "trees"},
-        {"n", WORDS | TREES | PROBLEMS, "samples of a test set"},
-        {"prompt", PROBLEMS | TEXT, "decoders"},
-        {"prompts", PROBLEMS | TEXT, "decoders"},
-        {"tokens", PROBLEMS | TEXT, "decoders"},
-        {"temperature", PROBLEMS | TEXT, "decoders"},
-        {"top-k", PROBLEMS | TEXT, "decoders"},
-        {"top-p", PROBLEMS | TEXT, "decoders"},
-        {"seed", PROBLEMS | TEXT, "decoders"},
-    };
-    static const char *const kinds[LAB_TASK_KINDS] = {[LAB_TASK_WORDS] = "words: give --input, or -n",
-                                                      [LAB_TASK_TREES] = "trees: give -n",
-                                                      [LAB_TASK_IMAGES] = "images",
-                                                      [LAB_TASK_PROBLEMS] = "problems: give --prompt, or -n",
-                                                      [LAB_TASK_TEXT] = "text: give --prompt",
-                                                      [LAB_TASK_EXPRESSIONS] = "expressions"};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if ((options[i].kinds & 1u << task->kind) == 0 && cli_given_by_user(arguments, options[i].name)) {
-            return cli_usage_error("--%s is for %s; this run is of %s", options[i].name, options[i].whose,
-                                   kinds[task->kind]);
+    for (size_t i = 0; i < sizeof kind_options / sizeof *kind_options; i++) {
+        if (!lab_class_among(task->class, kind_options[i].kinds) &&
+            cli_given_by_user(arguments, kind_options[i].name)) {
+            return cli_usage_error("--%s is for %s; this run is of %s", kind_options[i].name, kind_options[i].whose,
+                                   task->class->generate);
         }
     }
     return 0;
@@ -217,17 +205,21 @@ static int check_length(const job *j, size_t prompt, size_t limit) {
                              error.message);
 }
 
+static size_t sequence_of(const lab_train_config *config) {
+    return config->task->characters != NULL ? config->data.problems.sequence : config->data.text.sequence;
+}
+
 /* Tokens that a prompt may get. Without --tokens: of a drawn problem a few more than its answer has; of other problems
  * as many as fit into a sequence of the training; of text a page, or what fits. */
 static size_t limit_of(const job *j, size_t p) {
-    const size_t prompt = j->prompts.offsets[p + 1] - j->prompts.offsets[p], sequence = j->config.data.sequence;
+    const size_t prompt = j->prompts.offsets[p + 1] - j->prompts.offsets[p], sequence = sequence_of(&j->config);
     const size_t left = sequence > prompt ? sequence - prompt : 1;
     locus_error error;
     if (cli_given_by_user(j->arguments, "tokens"))
         return (size_t)cli_integer(j->arguments, "tokens");
     if (!j->given)
         return j->prompts.drawn.target_offsets[p + 1] - j->prompts.drawn.target_offsets[p] + OVERRUN;
-    if (j->writing.task->kind == LAB_TASK_PROBLEMS)
+    if (j->writing.task->characters != NULL)
         return left;
     return left >= TEXT_TOKENS || lab_model_reaches(j->model, prompt + TEXT_TOKENS - 1, &error) == LOCUS_OK
                ? TEXT_TOKENS
@@ -382,7 +374,7 @@ static int answer_all(job *j) {
 }
 
 static int32_t end_of(const lab_task *task, size_t vocabulary) {
-    const char *found = task->kind == LAB_TASK_PROBLEMS ? memchr(task->characters, '#', vocabulary) : NULL;
+    const char *found = task->characters != NULL ? memchr(task->characters, '#', vocabulary) : NULL;
     return found == NULL ? -1 : (int32_t)(found - task->characters);
 }
 
@@ -416,7 +408,7 @@ int cli_generate_decoder(const cli_arguments *arguments, const cli_store *store,
     job j = {.arguments = arguments,
              .given = cli_given_by_user(arguments, "prompt") || cli_given_by_user(arguments, "prompts")};
     int status = check(arguments, task);
-    status = status ? status : read_sampling(&j.sampling, arguments, task->kind == LAB_TASK_TEXT);
+    status = status ? status : read_sampling(&j.sampling, arguments, task->characters == NULL);
     if (status != 0)
         return status;
     status = open_job(&j, store, trained);

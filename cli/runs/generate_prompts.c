@@ -20,9 +20,8 @@ static int no_memory(void) {
 
 int cli_writing_open(cli_writing *writing, const lab_train_config *config, const char *folder) {
     locus_error error;
-    *writing = (cli_writing){
-        .task = lab_task_find(config->task), .options = config->data, .vocabulary = config->model.vocabulary};
-    if (writing->task->kind == LAB_TASK_PROBLEMS)
+    *writing = (cli_writing){.task = config->task, .options = config->data, .vocabulary = config->model.vocabulary};
+    if (writing->task->characters != NULL)
         return 0;
     if (lab_tokenizer_open_folder(&writing->tokenizer, folder, &error) != LOCUS_OK)
         return cli_error(&error);
@@ -209,7 +208,7 @@ int cli_prompts_read(cli_prompts *prompts, const cli_arguments *arguments, const
 }
 
 int cli_prompts_draw(cli_prompts *prompts, const cli_arguments *arguments, const lab_train_config *config) {
-    const lab_task *task = lab_task_find(config->task);
+    const lab_task *task = config->task;
     const lab_draw draw = {task, &config->data, LAB_SET_TEST, (size_t)cli_integer(arguments, "n"), config->data_seed};
     lab_dataset set;
     locus_error error;

@@ -3,6 +3,7 @@
  * backward; the gradients' buffers serve the decoder first, then the encoder. Where no backward follows, layers take
  * turns in the same buffers. */
 #include "io/fail.h"
+#include "model/architecture.h"
 #include "model/model_parts.h"
 #include <stdlib.h>
 
@@ -200,7 +201,7 @@ static void stack_size(lab_stack *stack, size_t tokens, size_t memory_tokens, si
 locus_status lab_activations_fit(lab_model *model, const lab_batch_size *size, locus_error *error) {
     const size_t memory_sums = model->config.decoder_layers * 2 * model->decoder.kv_dim;
     const size_t pooling_sums = model->config.dim + model->config.classes;
-    const bool images = model->config.architecture == LAB_IMAGE_CLASSIFIER;
+    const bool images = !lab_architecture_of(&model->config)->vocabulary;
     stack_size(&model->encoder, size->encoder_tokens, 0, images ? pooling_sums : memory_sums);
     stack_size(&model->decoder, size->decoder_tokens, size->encoder_tokens, 0);
     lab_arena counting = {0};

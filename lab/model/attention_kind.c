@@ -3,6 +3,7 @@
  * where it can serve; else softmax. Asked by executing it on a few tokens, so that what a kind or an encoding refuses
  * is told before a training begins. */
 #include "io/fail.h"
+#include "model/architecture.h"
 #include "model/token_positions.h"
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ typedef struct trial {
 } trial;
 
 static bool has_images(const lab_model *model) {
-    return model->config.architecture == LAB_IMAGE_CLASSIFIER;
+    return !lab_architecture_of(&model->config)->vocabulary;
 }
 
 static locus_status positions_make(const lab_model *model, size_t tokens, locus_positions **positions,
@@ -152,7 +153,7 @@ locus_status lab_model_attention(lab_model_config *config, const char *text, loc
 }
 
 locus_status lab_attention_choose(lab_model *model, locus_error *error) {
-    const bool pair = model->config.architecture == LAB_ENCODER_DECODER;
+    const bool pair = lab_architecture_of(&model->config)->memory;
     locus_status status = LOCUS_OK;
     if (model->config.attention[0] != '\0')
         status = locus_attention_kind_parse(model->config.attention, &model->attention, error);

@@ -2,12 +2,13 @@
 /* What image and text classifiers share: a linear layer from one row for each sample to logits, their cross-entropy,
  * and what is made of both. */
 #include "io/fail.h"
+#include "model/architecture.h"
 #include "model/model_parts.h"
 #include "nn/loss.h"
 #include <math.h>
 
 locus_status lab_labels_check(const lab_model *model, const lab_batch *batch, locus_error *error) {
-    const char *const sample = model->config.architecture == LAB_IMAGE_CLASSIFIER ? "image" : "sequence";
+    const char *const sample = lab_architecture_of(&model->config)->sample;
     for (size_t i = 0; batch->labels && i < batch->samples; ++i)
         if (batch->labels[i] < 0 || (size_t)batch->labels[i] >= model->config.classes)
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, "labels", "label %ld of %s %zu is not below the %zu classes",

@@ -4,12 +4,13 @@
  * later one the token that every unfinished sequence got last. Sequences stand where their prompts have left them; in
  * trees each token stands at a node of its own, which its growth has told (decode_positions.h). */
 #include "io/fail.h"
+#include "model/architecture.h"
 #include "model/decode_next.h"
 #include "model/sampling.h"
 #include <stdlib.h>
 
 static bool has_prompts(const lab_decoding *d) {
-    return d->model->config.architecture == LAB_DECODER;
+    return !lab_architecture_of(&d->model->config)->encoder;
 }
 
 /* Tokens that sequence s begins with. */
@@ -218,13 +219,12 @@ static locus_status prompts_check(const lab_batch *batch, locus_error *error) {
 
 static locus_status generation_check(const lab_model *model, const lab_batch *batch, const lab_generation *generation,
                                      locus_error *error) {
-    const lab_architecture architecture = model->config.architecture;
-    if (architecture != LAB_ENCODER_DECODER && architecture != LAB_DECODER)
-        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "model",
-                        "the model is %s classifier: it gives classes, no sequences",
-                        architecture == LAB_IMAGE_CLASSIFIER ? "an image" : "a text");
+    const lab_architecture_class *class = lab_architecture_of(&model->config);
+    if (class->classes)
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "model", "the model is %s: it gives classes, no sequences",
+                        class->phrase);
     locus_status status = lab_batch_check(model, batch, false, error);
-    if (status == LOCUS_OK && architecture == LAB_DECODER)
+    if (status == LOCUS_OK && !class->encoder)
         status = prompts_check(batch, error);
     if (status == LOCUS_OK && model->config.tree_arity > 0 && !generation->growth)
         status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "growth",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The published configurations, and what a configuration must keep to. */
 #include "io/fail.h"
+#include "model/architecture.h"
 #include "model/model_parts.h"
 
 lab_model_config lab_model_default(void) {
@@ -140,16 +141,11 @@ static locus_status check_heads(const lab_model_config *config, locus_error *err
     return LOCUS_OK;
 }
 
-static const char *architecture_name(lab_architecture architecture) {
-    static const char *const names[] = {"an encoder–decoder", "an image classifier", "a decoder", "a text classifier"};
-    return names[architecture];
-}
-
 static locus_status check_none(const lab_model_config *config, const char *name, size_t value, locus_error *error) {
     if (value == 0)
         return LOCUS_OK;
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %zu, but %s has none: set it to 0", name, value,
-                    architecture_name(config->architecture));
+                    lab_architecture_of(config)->phrase);
 }
 
 static locus_status check_no_depth(const lab_model_config *config, locus_error *error) {
@@ -157,51 +153,49 @@ static locus_status check_no_depth(const lab_model_config *config, locus_error *
         return LOCUS_OK;
     return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "stochastic_depth",
                     "stochastic_depth is %g, but %s has none: set it to 0", config->stochastic_depth,
-                    architecture_name(config->architecture));
+                    lab_architecture_of(config)->phrase);
 }
 
 /* What only some architectures have. */
 static locus_status check_parts(const lab_model_config *config, locus_error *error) {
-    const bool images = config->architecture == LAB_IMAGE_CLASSIFIER, decoder = config->architecture == LAB_DECODER;
-    const bool text = config->architecture == LAB_TEXT_CLASSIFIER, pair = config->architecture == LAB_ENCODER_DECODER;
-    locus_status status = images ? check_none(config, "vocabulary", config->vocabulary, error) : LOCUS_OK;
-    if (status == LOCUS_OK && (images || text))
-        status = check_none(config, "decoder_layers", config->decoder_layers, error);
-    if (status == LOCUS_OK && decoder)
-        status = check_none(config, "encoder_layers", config->encoder_layers, error);
-    if (status == LOCUS_OK && (images || decoder))
-        status = check_none(config, "tree_arity", config->tree_arity, error);
-    if (status == LOCUS_OK && !(pair && config->tree_arity > 0))
-        status = check_none(config, "tree_paths", config->tree_paths, error);
-    if (status == LOCUS_OK && (pair || decoder))
-        status = check_none(config, "classes", config->classes, error);
-    if (status == LOCUS_OK && !text)
-        status = check_none(config, "token_types", config->token_types, error);
-    if (status == LOCUS_OK && !text)
-        status = check_none(config, "embedding_norm", config->embedding_norm, error);
-    if (status == LOCUS_OK && images)
-        status = check_none(config, "position_scale", config->position_scale, error);
-    if (status == LOCUS_OK && (images || text))
-        status = check_none(config, "logit_scale", config->logit_scale, error);
-    if (status == LOCUS_OK && decoder && config->output == LAB_OUTPUT_OWN && config->logit_scale)
+    const lab_architecture_class *class = lab_architecture_of(config);
+    const bool logits = class->vocabulary && !class->classes; /* over tokens */
+    const struct {
+        const char *name;
+        size_t value;
+        bool there;
+    } parts[] = {{"vocabulary", config->vocabulary, class->vocabulary},
+                 {"decoder_layers", config->decoder_layers, class->decoder},
+                 {"encoder_layers", config->encoder_layers, class->encoder},
+                 {"tree_arity", config->tree_arity, class->trees},
+                 {"tree_paths", config->tree_paths, class->memory && config->tree_arity > 0},
+                 {"classes", config->classes, class->classes},
+                 {"token_types", config->token_types, class->token_types},
+                 {"embedding_norm", config->embedding_norm, class->token_types},
+                 {"position_scale", config->position_scale, class->vocabulary},
+                 {"logit_scale", config->logit_scale, logits}};
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == LOCUS_OK; ++i)
+        if (!parts[i].there)
+            status = check_none(config, parts[i].name, parts[i].value, error);
+    if (status == LOCUS_OK && logits && config->output == LAB_OUTPUT_OWN && config->logit_scale)
         status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "logit_scale",
                           "logit_scale is of logits that the embedding makes: an output of its own is not scaled");
-    return status == LOCUS_OK && !images ? check_no_depth(config, error) : status;
+    return status == LOCUS_OK && !class->stochastic_depth ? check_no_depth(config, error) : status;
 }
 
 static locus_status check_part_sizes(const lab_model_config *config, locus_error *error) {
-    const bool images = config->architecture == LAB_IMAGE_CLASSIFIER;
-    const bool classes = images || config->architecture == LAB_TEXT_CLASSIFIER;
-    const size_bounds sizes[] = {
-        {"vocabulary", config->vocabulary, images ? 0 : 2, MOST_SIZE},
-        {"encoder_layers", config->encoder_layers, config->architecture == LAB_DECODER ? 0 : 1, MOST_LAYERS},
-        {"decoder_layers", config->decoder_layers, classes ? 0 : 1, MOST_LAYERS},
-        {"tree_arity", config->tree_arity, 0, MOST_SIZE},
-        {"classes", config->classes, classes ? 2 : 0, MOST_SIZE},
-        {"image_side", images ? config->image_side : LEAST_SIDE, LEAST_SIDE, MOST_SIDE},
-        {"image_channels", images ? config->image_channels : 1, 1, MOST_CHANNELS},
-        {"token_types", config->token_types, 0, MOST_SIZE},
-        {"embedding_norm", config->embedding_norm, 0, 1}};
+    const lab_architecture_class *class = lab_architecture_of(config);
+    const bool images = !class->vocabulary;
+    const size_bounds sizes[] = {{"vocabulary", config->vocabulary, class->vocabulary ? 2 : 0, MOST_SIZE},
+                                 {"encoder_layers", config->encoder_layers, class->encoder ? 1 : 0, MOST_LAYERS},
+                                 {"decoder_layers", config->decoder_layers, class->decoder ? 1 : 0, MOST_LAYERS},
+                                 {"tree_arity", config->tree_arity, 0, MOST_SIZE},
+                                 {"classes", config->classes, class->classes ? 2 : 0, MOST_SIZE},
+                                 {"image_side", images ? config->image_side : LEAST_SIDE, LEAST_SIDE, MOST_SIDE},
+                                 {"image_channels", images ? config->image_channels : 1, 1, MOST_CHANNELS},
+                                 {"token_types", config->token_types, 0, MOST_SIZE},
+                                 {"embedding_norm", config->embedding_norm, 0, 1}};
     return check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
 }
 

@@ -2,14 +2,6 @@
 /* One batch through a model: each architecture has a file of its own. */
 #include "model/model_parts.h"
 
-#include "io/fail.h"
-#include "nn/gemm.h"
-
-locus_status lab_products_came(locus_status status, locus_error *error) {
-    const bool lost = lab_products_lost();
-    return lost && status == LOCUS_OK ? lab_fail_memory(error, "a matrix product") : status;
-}
-
 static locus_status batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
                               locus_error *error) {
     static lab_batch_run *const runs[] = {[LAB_ENCODER_DECODER] = lab_pair_batch_run,

@@ -2,8 +2,14 @@
 /* What a pass of any architecture begins and ends with: random streams, workspace, the loss. */
 #include "io/fail.h"
 #include "model/model_parts.h"
+#include "nn/gemm.h"
 #include <math.h>
 #include <string.h>
+
+locus_status lab_products_came(locus_status status, locus_error *error) {
+    const bool lost = lab_products_lost();
+    return lost && status == LOCUS_OK ? lab_fail_memory(error, "a matrix product") : status;
+}
 
 /* Streams: join j of a stack has number 4 j, sublayer s 4 s + 1 (hidden) or 4 s + 2 (attention weights); the
  * decoder's follow 2^15 after the encoder's. */

@@ -109,10 +109,10 @@ static void add_subjects(const scene *of, size_t column, comparisons *list) {
 /* The breadth-first column of the task whose depth-first column this is; SIZE_MAX: there is none. */
 static size_t breadth_of(const scene *of, size_t depth) {
     const lab_reproduction_column *one = &of->table->columns[depth];
-    const bool trees = one->kind == LAB_TASK_TREES && one->config.data.order == LAB_ORDER_DEPTH;
-    for (size_t i = 0; trees && i < of->table->column_count; i++) {
+    const bool is_depth = lab_config_order(&one->config) == LAB_ORDER_DEPTH;
+    for (size_t i = 0; is_depth && i < of->table->column_count; i++) {
         const lab_reproduction_column *other = &of->table->columns[i];
-        if (other->config.data.order == LAB_ORDER_BREADTH && strcmp(other->config.task, one->config.task) == 0 &&
+        if (lab_config_order(&other->config) == LAB_ORDER_BREADTH && other->config.task == one->config.task &&
             other->config.model.embedding_init == one->config.model.embedding_init)
             return i;
     }
@@ -184,7 +184,7 @@ static lab_side side_of(const judge *by, size_t row, size_t column, double weigh
 /* Scores that are shares of independent samples: tokens of a word or nodes of a tree are none. */
 static bool has_own_samples(const lab_reproduction *table, size_t column) {
     const lab_reproduction_column *one = &table->columns[column];
-    return one->kind == LAB_TASK_IMAGES || one->kind == LAB_TASK_EXPRESSIONS || one->measure == LAB_MEASURE_SOLVED;
+    return one->class->classes != NULL || one->measure == LAB_MEASURE_SOLVED;
 }
 
 static size_t samples_of(const lab_reproduction *table, const lab_result *result, size_t row, size_t column) {
@@ -318,9 +318,9 @@ static void add_items(const judge *by, const lab_case *cases, size_t count) {
 /* The variants that a table's columns have, in their order, of words and trees alone: a claim is judged for each by
  * itself. */
 static size_t variants_of(const lab_reproduction *table, const char *variants[LAB_MOST_COLUMNS]) {
-    const lab_task_kind kind = table->columns[0].kind;
+    const bool varied = table->columns[0].class->size != NULL;
     size_t count = 0;
-    for (size_t i = 0; i < table->column_count && (kind == LAB_TASK_WORDS || kind == LAB_TASK_TREES); i++) {
+    for (size_t i = 0; i < table->column_count && varied; i++) {
         const char *variant = lab_reproduction_variant(&table->columns[i]);
         bool known = false;
         for (size_t j = 0; j < count && !known; j++)

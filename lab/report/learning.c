@@ -174,7 +174,7 @@ static void choose(lab_learning *learning, const longer *found) {
 
 locus_status lab_learning_look(lab_learning *learning, lab_store *store, const lab_train_config *config,
                                lab_measure measure, lab_span span, locus_error *error) {
-    const lab_run_filter filter = {.task = config->task,
+    const lab_run_filter filter = {.task = config->task->name,
                                    .encoding = config->encoding,
                                    .setup = lab_setup_name(config->setup),
                                    .embedding_init = lab_embedding_init_name(config->model.embedding_init)};

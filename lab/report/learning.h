@@ -17,9 +17,9 @@
 #ifndef LAB_LEARNING_H
 #define LAB_LEARNING_H
 
-#include "report/measure.h"
 #include "report/published.h"
 #include "report/statistic.h"
+#include "task/measure.h"
 #include "train/train.h"
 
 #define LAB_LEARNING_SEEDS 3

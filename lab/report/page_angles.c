@@ -179,7 +179,7 @@ static locus_status put_row(lab_page *page, const lab_summary_row *row, const ch
 locus_status lab_page_angles(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
     locus_status status = LOCUS_OK;
     size_t shown = 0;
-    if (section->kind == LAB_TASK_WORDS || page->options->folder == NULL)
+    if (section->class->turns == NULL || page->options->folder == NULL)
         return LOCUS_OK;
     for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
         char id[40];
@@ -192,10 +192,7 @@ locus_status lab_page_angles(lab_page *page, const lab_summary_section *section,
                 "The angles by which the trained encodings turn queries and keys in one "
                 "step %s, each head’s by size, logarithmic; those below 1e-5 stand on the lower edge. Grey: rope’s "
                 "frequencies for as many pairs. Best checkpoint of the first finished seed.</figcaption></figure>\n",
-                section->kind == LAB_TASK_IMAGES ? "along an axis"
-                : section->kind == LAB_TASK_PROBLEMS || section->kind == LAB_TASK_TEXT
-                    ? "along the order"
-                    : "along the order or down a branch");
+                section->class->turns);
     }
     return status;
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ROWS = LAB_PAGE_MOST_ROWS, WIDTH = 460, HEIGHT = 300, MEASURES = 3 };
+enum { MOST_ROWS = LAB_PAGE_MOST_ROWS, WIDTH = 460, HEIGHT = 300, MEASURES = LAB_BIN_MEASURES };
 
 static const char *const measure_names[MEASURES] = {"accuracy", "exact", "greedy exact"};
 
@@ -20,38 +20,8 @@ static const lab_statistic *measure_of(const lab_summary_bin_score *score, size_
 typedef struct bin_axis {
     const lab_summary_bins *bins;
     bool by_nodes;
-    const struct bin_words *words;
+    const lab_bin_words *words;
 } bin_axis;
-
-/* What a kind's trees are called. */
-typedef struct bin_words {
-    const char *titles[2][MEASURES], *x_labels[2], *y_labels[MEASURES], *heads[2];
-    size_t drawn; /* panels: two, or four with greedy decoding */
-    const char *caption, *summary;
-} bin_words;
-
-static const bin_words tree_words = {
-    {{"Test accuracy by depth of the tree", "Exact matches by depth", "Greedy exact matches by depth of the tree"},
-     {"Test accuracy by number of nodes", "Exact matches by nodes", "Greedy exact matches by number of nodes"}},
-    {"depth of the input tree, and how many such trees", "nodes of the input tree, and how many such trees"},
-    {"test accuracy, % of nodes", "exact matches, %", "greedy exact matches, %"},
-    {"depth", "nodes"},
-    4,
-    "Trees of the test set by their depth and by their number of nodes: nodes right under teacher forcing, and whole "
-    "trees right by greedy decoding. Means over seeds, each weighted by its samples; bars are ± one standard "
-    "deviation. "
-    "Under each bin: how many trees it has, of which greedy decoding may have seen fewer.",
-    ", with exact matches under teacher forcing"};
-
-static const bin_words expression_words = {
-    {{"Test accuracy by depth of the expression", "", ""}, {"Test accuracy by length of the expression", "", ""}},
-    {"depth of the expression, and how many such", "tokens of the expression, and how many such"},
-    {"test accuracy, %", "", ""},
-    {"depth", "tokens"},
-    2,
-    "Expressions of the test set by their depth and by their number of tokens: how many of them get their class. Means "
-    "over seeds, each weighted by its samples; bars are ± one standard deviation. Under each bin: how many it has.",
-    ""};
 
 static const lab_summary_bin_score *scores_of(const lab_summary_row *row, const bin_axis *axis) {
     return axis->by_nodes ? row->at_nodes : row->at_depth;
@@ -102,7 +72,7 @@ static size_t name_bins(const bin_axis *axis, char texts[][96], const char **nam
 
 static locus_status draw_panel(lab_page *page, const lab_summary_section *section, const bin_axis *axis, size_t measure,
                                const char *id, locus_error *error) {
-    const bin_words *words = axis->words;
+    const lab_bin_words *words = axis->words;
     const size_t rows = section->row_count < MOST_ROWS ? section->row_count : MOST_ROWS;
     bin_line lines[MOST_ROWS] = {0};
     lab_series series[MOST_ROWS];
@@ -205,11 +175,11 @@ static void put_table(lab_page *page, const lab_summary_section *section, const 
 /* ---- both ---- */
 
 locus_status lab_page_bins(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
-    const bin_words *words = section->kind == LAB_TASK_EXPRESSIONS ? &expression_words : &tree_words;
+    const lab_bin_words *words = section->class->bins;
     const bin_axis axes[2] = {{&section->depths, false, words}, {&section->nodes, true, words}};
     static const size_t drawn[] = {0, 2}; /* accuracy and greedy exact */
     locus_status status = LOCUS_OK;
-    if (section->depths.count == 0 && section->nodes.count == 0)
+    if (words == NULL || (section->depths.count == 0 && section->nodes.count == 0))
         return LOCUS_OK;
     fputs("<figure data-save=\"charts\">", page->file);
     lab_page_legend(page, section);

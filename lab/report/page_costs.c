@@ -91,14 +91,6 @@ static void put_costs(lab_page *page, const lab_summary_section *section, const 
     fputs("</tbody></table></div></figure>\n", page->file);
 }
 
-static const char *tokens_are(const lab_summary_section *section) {
-    static const char *const words[LAB_TASK_KINDS] = {
-        [LAB_TASK_WORDS] = "Tokens are those of inputs and targets; nothing is padded.",
-        [LAB_TASK_TREES] = "Tokens are those of inputs and targets; nothing is padded.",
-        [LAB_TASK_IMAGES] = "Tokens are the places of the grid that the encoder reads."};
-    return words[section->kind] ? words[section->kind] : "Tokens are those that the model reads; nothing is padded.";
-}
-
 /* What was measured while other runs had a part of the machine is not comparable: it is told, not drawn. */
 void lab_page_costs(lab_page *page, const lab_summary_section *section) {
     static const cost columns[] = {
@@ -114,7 +106,7 @@ void lab_page_costs(lab_page *page, const lab_summary_section *section) {
         page->file,
         "What each encoding costs: means over seeds, with the deviation in per cent. %s Memory is the process's peak "
         "resident size.%s</figcaption>\n",
-        tokens_are(section),
+        section->class->speed_note,
         lab_summary_shared_machine(page->summary, section)
             ? " <b>Runs shared the machine</b>, so that speeds and times are lower and longer than those of a run "
               "that has it alone, and not comparable with each other."

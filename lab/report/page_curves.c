@@ -126,50 +126,9 @@ static locus_status draw_curves(lab_page *page, const lab_summary_section *secti
     return status;
 }
 
-/* What a kind's curves are called. */
-typedef struct curve_words {
-    const char *titles[2], *x_label, *y_labels[2], *caption;
-} curve_words;
-
-static const curve_words by_steps = {
-    {"Accuracy on the development set against training steps", "Training loss against training steps"},
-    "training steps",
-    {"development accuracy, %", "training loss, nats a token"},
-    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: token accuracy on the "
-    "development "
-    "set; right: training loss (with dropout), logarithmic."};
-static const curve_words by_epochs = {
-    {"Accuracy on the test images against epochs", "Training loss against epochs"},
-    "epochs",
-    {"test accuracy, %", "training loss, nats an image"},
-    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the test images, "
-    "by "
-    "epoch; right: training loss (augmented images, dropout, stochastic depth, smoothed labels), logarithmic."};
-static const curve_words of_sequences = {
-    {"Loss on the development set against training steps", "Training loss against training steps"},
-    "training steps",
-    {"development loss, nats a token", "training loss, nats a token"},
-    "Learning curves: mean over seeds, band or bars from the lowest to the highest, logarithmic. Left: loss on the "
-    "development set; right: training loss. Lower is better."};
-static const curve_words of_expressions = {
-    {"Accuracy on the development set against training steps", "Training loss against training steps"},
-    "training steps",
-    {"development accuracy, %", "training loss, nats an expression"},
-    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the development "
-    "set, grey what always giving the most common class of the test set scores; right: training loss (with dropout), "
-    "logarithmic."};
-
-static const curve_words *words_of(const lab_summary_section *section) {
-    static const curve_words *const words[LAB_TASK_KINDS] = {
-        [LAB_TASK_WORDS] = &by_steps,        [LAB_TASK_TREES] = &by_steps,    [LAB_TASK_IMAGES] = &by_epochs,
-        [LAB_TASK_PROBLEMS] = &of_sequences, [LAB_TASK_TEXT] = &of_sequences, [LAB_TASK_EXPRESSIONS] = &of_expressions,
-    };
-    return section->kind == LAB_TASK_IMAGES && section->epoch_steps == 0 ? &by_steps : words[section->kind];
-}
-
 locus_status lab_page_curves(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
-    const curve_words *words = words_of(section);
-    const bool sequences = words == &of_sequences;
+    const lab_curve_words *words = section->class->curves;
+    const bool sequences = words->loss;
     char id[2][32];
     snprintf(id[0], sizeof id[0], "accuracy%zu", number);
     snprintf(id[1], sizeof id[1], "loss%zu", number);

@@ -49,7 +49,8 @@ static bool length_panel(lab_chart *chart, length_line *lines, lab_series *serie
     size_t count = section->row_count < MOST_ROWS ? section->row_count : MOST_ROWS;
     for (size_t i = 0; i < count; i++) {
         const lab_summary_row *row = &section->rows[i];
-        add_length(&lines[i], section->trained_length, greedy ? &row->greedy_exact : &row->accuracy);
+        add_length(&lines[i], section->trained_length,
+                   lab_summary_named(section, row, greedy ? "greedy_exact" : "accuracy"));
         for (size_t j = 0; j < section->length_count; j++)
             add_length(&lines[i], (double)section->lengths[j], greedy ? &row->greedy_at_length[j] : &row->at_length[j]);
         last = lines[i].count > 0 ? fmax(last, lines[i].x[lines[i].count - 1]) : last;
@@ -73,26 +74,26 @@ static bool length_panel(lab_chart *chart, length_line *lines, lab_series *serie
 }
 
 locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
-    static const char *const titles[2][2] = {{"Test accuracy against the mean length of the words",
-                                              "Greedy exact matches against the mean length of the words"},
-                                             {"Test accuracy against the mean depth of the trees",
-                                              "Greedy exact matches against the mean depth of the trees"}};
     static const char *const labels[] = {"test accuracy, %", "greedy exact matches, %"};
-    const bool trees = section->kind == LAB_TASK_TREES;
+    static const char *const what[] = {"Test accuracy", "Greedy exact matches"};
+    const lab_size_axis *size = section->class->size;
     locus_status status = LOCUS_OK;
-    if (section->length_count == 0 || !(section->trained_length > 0))
+    if (size == NULL || section->length_count == 0 || !(section->trained_length > 0))
         return LOCUS_OK;
+    char x_label[80];
+    snprintf(x_label, sizeof x_label, "mean %s of the test %s", size->name, size->samples);
     fputs("<figure data-save=\"charts\">", page->file);
     lab_page_legend(page, section);
     fputs("<div class=\"grid\">\n", page->file);
     for (size_t panel = 0; panel < 2 && status == LOCUS_OK; panel++) {
         length_line lines[MOST_ROWS] = {0};
         lab_series series[MOST_ROWS];
-        char id[32];
+        char id[32], title[100];
         snprintf(id, sizeof id, "lengths%zu_%zu", number, panel);
+        snprintf(title, sizeof title, "%s against the mean %s of the %s", what[panel], size->name, size->samples);
         lab_chart chart = {.id = id,
-                           .title = titles[trees][panel],
-                           .x_label = trees ? "mean depth of the test trees" : "mean length of the test words",
+                           .title = title,
+                           .x_label = x_label,
                            .y_label = labels[panel],
                            .width = WIDTH,
                            .height = HEIGHT,
@@ -108,10 +109,10 @@ locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section
     fputs("</div>", page->file);
     lab_page_figure(page);
     fprintf(page->file,
-            "%s extrapolation: test sets of other %ss than the trained one, %g. "
+            "%c%s extrapolation: test sets of other %s than the trained one, %g. "
             "Left: token accuracy, teacher-forced; right: whole outputs right by greedy decoding. Bars are ± one "
             "standard deviation over seeds.</figcaption></figure>\n",
-            trees ? "Depth" : "Length", trees ? "mean depth" : "length", section->trained_length);
+            toupper((unsigned char)size->name[0]), size->name + 1, size->others, section->trained_length);
     return status;
 }
 
@@ -276,8 +277,8 @@ static locus_status put_kernel(lab_page *page, const lab_summary_row *row, kerne
 }
 
 locus_status lab_page_kernels(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
-    const bool sequences = section->kind == LAB_TASK_PROBLEMS || section->kind == LAB_TASK_TEXT;
-    const double longest = sequences ? 64 : fmax(section->kind == LAB_TASK_WORDS ? section->trained_length : 0, 16);
+    const bool ordered = section->class->ordered;
+    const double longest = !ordered ? 16 : section->class->size != NULL ? fmax(section->trained_length, 16) : 64;
     const bool pairs = section->row_count == 2 || section->row_count == 4; /* two columns of panels, else three */
     kernel_cells cells = {.reach = (size_t)fmin(2 * longest, 128),
                           .width = pairs ? WIDTH : 380,
@@ -299,8 +300,6 @@ locus_status lab_page_kernels(lab_page *page, const lab_summary_section *section
             "encodings against the distance <i>n</i>−<i>m</i>, factors and biases included, for <i>q</i> = <i>k</i> of "
             "length 1 and scale 1: without positions it is 1 everywhere. Line and band: mean and ± one deviation over "
             "heads and random directions; first finished seed.%s</figcaption></figure>\n",
-            section->kind == LAB_TASK_WORDS || sequences
-                ? ""
-                : " Of encodings on the flat order; the others have no such distance.");
+            ordered ? "" : " Of encodings on the flat order; the others have no such distance.");
     return status;
 }

@@ -86,17 +86,18 @@ static bool same_pairs(const lab_summary_section *section, size_t one, size_t ot
 
 /* "Test accuracy at the trained length and at mean length 32, ": `which` and all test sets that share its sentence. */
 static void put_test_sets(lab_page *page, const lab_summary_section *section, size_t which) {
-    const char *size = section->kind == LAB_TASK_TREES ? "depth" : "length";
+    const lab_task_class *class = section->class;
+    const char *size = class->size != NULL ? class->size->name : "";
     size_t named = 0;
     if (which > 0)
         fprintf(page->file, "At mean %s ", size);
-    else if (section->kind == LAB_TASK_IMAGES)
+    else if (class->develops_on_test)
         fputs("Best test accuracy over all epochs", page->file);
     else if (section->measure == LAB_MEASURE_SOLVED)
         fputs("Problems solved", page->file);
     else if (section->measure == LAB_MEASURE_LOSS)
         fputs("Test loss", page->file);
-    else if (section->kind == LAB_TASK_EXPRESSIONS || (section->length_count == 0 && section->kind == LAB_TASK_TREES))
+    else if (class->size == NULL || (section->length_count == 0 && !class->ordered))
         fputs("Test accuracy", page->file);
     else
         fprintf(page->file, "Test accuracy at the trained %s", size);

@@ -60,14 +60,7 @@ static void put_steps(lab_page *page, const lab_summary_row *row) {
 /* Nothing is published of trees of more or fewer children than two. */
 static const lab_published *published_of(const lab_summary_section *section, const lab_summary_row *row,
                                          lab_span span) {
-    return section->other_trees ? NULL : lab_published_look(section->task, section->order, span, row->encoding);
-}
-
-static bool any_published(const lab_summary_section *section) {
-    for (size_t i = 0; i < section->row_count; i++)
-        if (section->rows[i].has_published)
-            return true;
-    return false;
+    return section->unpublished ? NULL : lab_published_look(section->task, section->order, span, row->encoding);
 }
 
 static void put_published(lab_page *page, const lab_published *published) {
@@ -83,175 +76,112 @@ static void put_published(lab_page *page, const lab_published *published) {
 
 /* ---- rows ---- */
 
-static void put_pair_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
-    put_share(page, &row->accuracy, is_best(section, &row->accuracy, 0));
-    put_share(page, &row->exact, false);
-    put_share(page, &row->greedy_exact, false);
-    for (size_t i = 0; i < section->length_count; i++)
-        put_share(page, &row->at_length[i], is_best(section, &row->at_length[i], i + 1));
-    put_steps(page, row);
-    fprintf(page->file, "<td>%zu</td>", row->done);
-    if (any_published(section))
-        put_published(page, published_of(section, row, LAB_SPAN_FULL));
-}
-
-static void put_image_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
-    put_share(page, &row->accuracy_half, false);
-    put_share(page, &row->accuracy, is_best(section, &row->accuracy, 0));
-    put_share(page, &row->accuracy_last, false);
-    fprintf(page->file, "<td>%zu</td>", row->done);
-    if (any_published(section)) {
-        put_published(page, published_of(section, row, LAB_SPAN_HALF));
-        put_published(page, published_of(section, row, LAB_SPAN_FULL));
-    }
-}
-
-/* What a decoder says of sequences: problems solved, or how well it predicts. */
-static void put_sequence_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
-    const bool solved = section->measure == LAB_MEASURE_SOLVED;
-    if (solved)
-        put_number(page, LAB_MEASURE_SOLVED, &row->greedy_exact, is_best(section, &row->greedy_exact, 0));
-    put_number(page, LAB_MEASURE_LOSS, &row->loss, !solved && is_best(section, &row->loss, 0));
-    if (section->kind == LAB_TASK_TEXT) {
-        put_number(page, LAB_MEASURE_PERPLEXITY, &row->perplexity, false);
-        put_number(page, LAB_MEASURE_LOSS, &row->bits_per_byte, false);
-    }
-    put_share(page, &row->accuracy, false);
-    fprintf(page->file, "<td>%zu</td>", row->done);
-}
-
-static void put_expression_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
-    put_share(page, &row->accuracy, is_best(section, &row->accuracy, 0));
-    put_number(page, LAB_MEASURE_LOSS, &row->loss, false);
-    fprintf(page->file, "<td>%zu</td>", row->done);
-}
-
 static void put_score_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
-    typedef void put_row(lab_page *, const lab_summary_section *, const lab_summary_row *);
-    static put_row *const rows[LAB_TASK_KINDS] = {
-        [LAB_TASK_WORDS] = put_pair_row,    [LAB_TASK_TREES] = put_pair_row,
-        [LAB_TASK_IMAGES] = put_image_row,  [LAB_TASK_PROBLEMS] = put_sequence_row,
-        [LAB_TASK_TEXT] = put_sequence_row, [LAB_TASK_EXPRESSIONS] = put_expression_row,
-    };
+    const lab_task_class *class = section->class;
     fputs("<tr><th scope=\"row\"><code>", page->file);
     lab_page_text(page, row->encoding);
     fputs("</code></th>", page->file);
-    rows[section->kind](page, section, row);
+    for (size_t c = 0; c < class->column_count; c++) {
+        if (lab_summary_shows(section, c)) {
+            put_number(page, class->columns[c].measure, &row->scores[c],
+                       c == section->lead && is_best(section, &row->scores[c], 0));
+        }
+    }
+    for (size_t i = 0; i < section->length_count; i++)
+        put_share(page, &row->at_length[i], is_best(section, &row->at_length[i], i + 1));
+    if (class->size != NULL)
+        put_steps(page, row);
+    fprintf(page->file, "<td>%zu</td>", row->done);
+    if (lab_summary_has_published(section)) {
+        if (class->develops_on_test)
+            put_published(page, published_of(section, row, LAB_SPAN_HALF));
+        put_published(page, published_of(section, row, LAB_SPAN_FULL));
+    }
     fputs("</tr>\n", page->file);
 }
 
 /* What needs no training. */
-static void put_guess_row(lab_page *page, const char *name, double share) {
-    if (share > 0) {
-        fprintf(page->file, "<tr><th scope=\"row\"><i>%s</i></th><td>%.2f</td><td>—</td><td>—</td></tr>\n", name,
-                100 * share);
-    }
+static void put_guess_row(lab_page *page, const lab_summary_section *section, const char *name, double share) {
+    if (!(share > 0))
+        return;
+    fprintf(page->file, "<tr><th scope=\"row\"><i>%s</i></th>", name);
+    for (size_t c = 0; c < section->class->column_count; c++)
+        if (lab_summary_shows(section, c) && c == section->lead)
+            fprintf(page->file, "<td>%.2f</td>", 100 * share);
+        else if (lab_summary_shows(section, c))
+            fputs("<td>—</td>", page->file);
+    fputs(lab_summary_has_published(section) ? "<td>—</td><td>—</td></tr>\n" : "<td>—</td></tr>\n", page->file);
 }
 
 /* ---- heads ---- */
 
-static void put_pair_head(lab_page *page, const lab_summary_section *section) {
-    fprintf(page->file,
-            "<th scope=\"col\">accuracy<small>%s, %%</small></th><th scope=\"col\">exact<small>whole, %%</small></th>"
-            "<th scope=\"col\">greedy<small>exact, %%</small></th>",
-            section->kind == LAB_TASK_TREES ? "nodes" : "tokens");
-    for (size_t i = 0; i < section->length_count; i++) {
-        fprintf(page->file,
-                section->kind == LAB_TASK_TREES ? "<th scope=\"col\">depth %zu<small>nodes, %%</small></th>"
-                                                : "<th scope=\"col\">length %zu<small>tokens, %%</small></th>",
-                section->lengths[i]);
-    }
-    fputs("<th scope=\"col\">steps<small>to 99 %</small></th><th scope=\"col\">seeds</th>", page->file);
-    if (any_published(section))
-        fputs("<th scope=\"col\">published<small>budget paper</small></th>", page->file);
+/* "two" to "ten"; larger ones in digits. */
+static const char *count_text(double count, char text[32]) {
+    static const char *const words[] = {"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"};
+    snprintf(text, 32, "%g", count);
+    return count >= 2 && count <= 10 ? words[(size_t)count - 2] : text;
 }
 
-static void put_image_head(lab_page *page, const lab_summary_section *section) {
-    if (section->epochs > 0) {
-        fprintf(page->file,
-                "<th scope=\"col\">best up to half<small>epoch %g, %%</small></th><th scope=\"col\">best of "
-                "all<small>%g epochs, %%</small></th>"
-                "<th scope=\"col\">at the end<small>%%</small></th>",
-                floor(section->epochs / 2), section->epochs);
-    } else {
-        fputs("<th scope=\"col\">best up to half<small>%</small></th><th scope=\"col\">best of "
-              "all<small>%</small></th><th scope=\"col\">at the "
-              "end<small>%</small></th>",
-              page->file);
+/* What stands below a column's head: {half}, {epochs} and {classes} are numbers of the section. Where one is unknown,
+ * "%" stands alone. */
+static void put_unit(lab_page *page, const lab_summary_section *section, const char *unit) {
+    char half[32], epochs[32], classes[32];
+    const double count = section->chance > 0 ? round(1 / section->chance) : 0;
+    snprintf(half, sizeof half, "%g", floor(section->epochs / 2));
+    snprintf(epochs, sizeof epochs, "%g", section->epochs);
+    const struct {
+        const char *name, *text;
+        bool known;
+    } numbers[] = {{"{half}", half, section->epochs > 0},
+                   {"{epochs}", epochs, section->epochs > 0},
+                   {"{classes}", count_text(count, classes), count > 0}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *at = strstr(unit, numbers[i].name);
+        if (at != NULL && numbers[i].known) {
+            fprintf(page->file, "<small>%.*s%s%s</small>", (int)(at - unit), unit, numbers[i].text,
+                    at + strlen(numbers[i].name));
+            return;
+        }
     }
-    fputs("<th scope=\"col\">seeds</th>", page->file);
-    if (any_published(section)) {
-        fputs("<th scope=\"col\">published<small>up to epoch 150</small></th><th scope=\"col\">published<small>up to "
-              "epoch 300</small></th>",
-              page->file);
-    }
-}
-
-static void put_sequence_head(lab_page *page, const lab_summary_section *section) {
-    const char *token = section->kind == LAB_TASK_TEXT ? "token" : "character";
-    if (section->measure == LAB_MEASURE_SOLVED)
-        fputs("<th scope=\"col\">solved<small>problems, %</small></th>", page->file);
-    fprintf(page->file, "<th scope=\"col\">loss<small>nats a %s, lower is better</small></th>", token);
-    if (section->kind == LAB_TASK_TEXT) {
-        fputs("<th scope=\"col\">perplexity<small>lower is better</small></th><th scope=\"col\">bits per "
-              "byte<small>lower is better</small></th>",
-              page->file);
-    }
-    fprintf(page->file, "<th scope=\"col\">accuracy<small>%ss, %%</small></th><th scope=\"col\">seeds</th>", token);
-}
-
-static void put_expression_head(lab_page *page, const lab_summary_section *section) {
-    fprintf(page->file,
-            "<th scope=\"col\">accuracy<small>%s, %%</small></th><th scope=\"col\">loss<small>nats, lower is "
-            "better</small></th><th scope=\"col\">seeds</th>",
-            section->chance > 0.3 ? "of two classes" : "of ten classes");
+    fprintf(page->file, "<small>%s</small>", strchr(unit, '{') == NULL ? unit : "%");
 }
 
 static void put_head(lab_page *page, const lab_summary_section *section, const char *label) {
-    typedef void put(lab_page *, const lab_summary_section *);
-    static put *const heads[LAB_TASK_KINDS] = {
-        [LAB_TASK_WORDS] = put_pair_head,    [LAB_TASK_TREES] = put_pair_head,
-        [LAB_TASK_IMAGES] = put_image_head,  [LAB_TASK_PROBLEMS] = put_sequence_head,
-        [LAB_TASK_TEXT] = put_sequence_head, [LAB_TASK_EXPRESSIONS] = put_expression_head,
-    };
+    const lab_task_class *class = section->class;
     lab_page_table(page, label);
     fputs("<thead><tr><th class=\"left\" scope=\"col\">encoding</th>", page->file);
-    heads[section->kind](page, section);
+    for (size_t c = 0; c < class->column_count; c++) {
+        const lab_score_column *column = &class->columns[c];
+        if (lab_summary_shows(section, c)) {
+            fprintf(page->file, "<th scope=\"col\">%s", column->page != NULL ? column->page : column->head);
+            put_unit(page, section, column->unit);
+            fputs("</th>", page->file);
+        }
+    }
+    for (size_t i = 0; i < section->length_count; i++) {
+        fprintf(page->file, "<th scope=\"col\">%s %zu<small>%ss, %%</small></th>", class->size->name,
+                section->lengths[i], class->token);
+    }
+    fputs(class->size != NULL ? "<th scope=\"col\">steps<small>to 99 %</small></th><th scope=\"col\">seeds</th>"
+                              : "<th scope=\"col\">seeds</th>",
+          page->file);
+    if (lab_summary_has_published(section)) {
+        fputs(class->develops_on_test ? "<th scope=\"col\">published<small>up to epoch 150</small></th><th "
+                                        "scope=\"col\">published<small>up to "
+                                        "epoch 300</small></th>"
+                                      : "<th scope=\"col\">published<small>budget paper</small></th>",
+              page->file);
+    }
     fputs("</tr></thead>\n<tbody>\n", page->file);
 }
 
 /* ---- caption ---- */
 
 static void put_meaning(lab_page *page, const lab_summary_section *section) {
-    switch (section->kind) {
-    case LAB_TASK_IMAGES:
-        fputs("The score is the best accuracy on the test images up to half, and up to all, of the epochs, as in the "
-              "published experiments: it is chosen on the test set. ",
-              page->file);
-        break;
-    case LAB_TASK_WORDS:
-    case LAB_TASK_TREES:
-        fprintf(page->file,
-                "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token%s. "
-                "<i>steps</i>: until 99 %% accuracy on the development set. ",
-                section->kind == LAB_TASK_TREES ? ", along the tree that the emitted symbols build" : "");
-        break;
-    case LAB_TASK_PROBLEMS:
-        fprintf(page->file, "%s<i>loss</i> and <i>accuracy</i> are teacher-forced, of every character. ",
-                section->measure == LAB_MEASURE_SOLVED
-                    ? "<i>solved</i>: random problems that greedy decoding gets to the letter. "
-                    : "");
-        break;
-    case LAB_TASK_TEXT:
-        fputs(
-            "<i>perplexity</i>: e to the loss, of each seed; <i>bits per byte</i> is comparable between vocabularies. ",
-            page->file);
-        break;
-    case LAB_TASK_EXPRESSIONS:
-        fputs("<i>majority</i>: always the most common class of the test set; <i>chance</i>: any class, at random. ",
-              page->file);
-        break;
-    }
+    const lab_legend_facts facts = lab_summary_facts(section);
+    char text[500];
+    section->class->page_legend(&facts, text, sizeof text);
+    fputs(text, page->file);
 }
 
 static void put_source(lab_page *page, const lab_summary_section *section) {
@@ -298,7 +228,7 @@ void lab_page_scores(lab_page *page, const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++)
         put_score_row(page, section, &section->rows[i]);
     fputs("</tbody>\n<tfoot>", page->file);
-    put_guess_row(page, "majority", section->majority);
-    put_guess_row(page, "chance", section->chance);
+    put_guess_row(page, section, "majority", section->majority);
+    put_guess_row(page, section, "chance", section->chance);
     fputs("</tfoot></table></div></figure>\n", page->file);
 }

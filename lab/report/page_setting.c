@@ -4,7 +4,8 @@
  * it says nothing is left out. */
 #include "report/page.h"
 
-#include "task/task.h"
+#include "model/architecture.h"
+#include "train/config.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -80,40 +81,15 @@ static void put_attention(lab_page *page, const cJSON *config) {
     }
 }
 
-static void put_image_model(lab_page *page, const cJSON *config) {
-    put_filled(page, config, "Samples",
-               "{train_samples} training images, {test_samples} test images, which are the development set too");
-    put_filled(
-        page, config, "Model",
-        "compact convolutional Transformer: a convolution, {encoder_layers} layers, dimension {dim}, {heads} "
-        "heads, feed-forward {feed_forward}, {activation|relu}, LayerNorm {norm} each block, sequence pooling; dropout "
-        "{dropout}, attention dropout {attention_dropout} on the {attention_dropout_on}");
-    put_filled(page, config, "Regularisation",
-               "stochastic depth {stochastic_depth|0} times the layer from 0, survivors {survivors|rescaled}, label "
-               "smoothing {label_smoothing|0}, weight decay {weight_decay}");
-    if (has(config, "augment"))
-        put_filled(page, config, "Augmentation", "{augment}, crop, flip");
-}
-
-static void put_pair_model(lab_page *page, const cJSON *config) {
-    put_filled(page, config, "Samples",
-               "{train_samples} / {dev_samples} / {test_samples} samples for training, development and test; data seed "
-               "{data_seed}");
-    put_filled(
-        page, config, "Model",
-        "encoder–decoder Transformer, {encoder_layers} + {decoder_layers} layers, dimension {dim}, {heads} heads, "
-        "feed-forward {feed_forward}, LayerNorm {norm} each block, dropout {dropout}, attention dropout "
-        "{attention_dropout} on the {attention_dropout_on}");
-}
-
 static bool says(const cJSON *config, const char *name, const char *value) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, name);
     return cJSON_IsString(item) && strcmp(item->valuestring, value) == 0;
 }
 
-/* "every", or a number: 0 samples of sequences are all of a text, or as many as one likes. */
+/* "all", "endless", or a number: 0 samples are all that there are, or as many as one likes. */
 static void put_sequences(lab_page *page, const lab_summary_section *section, const cJSON *config) {
     const char *const names[] = {"train_samples", "dev_samples", "test_samples"};
+    const lab_task_class *class = section->class;
     char counts[3][40], text[300];
     bool endless = false;
     for (size_t i = 0; i < 3; i++) {
@@ -121,38 +97,36 @@ static void put_sequences(lab_page *page, const lab_summary_section *section, co
         if (count > 0) {
             snprintf(counts[i], sizeof counts[i], "%.10g", count);
         } else {
-            snprintf(counts[i], sizeof counts[i], "%s", section->kind == LAB_TASK_TEXT ? "all" : "endless");
-            endless = section->kind != LAB_TASK_TEXT;
+            snprintf(counts[i], sizeof counts[i], "%s", class->endless ? "endless" : "all");
+            endless = class->endless;
         }
     }
     snprintf(text, sizeof text, "%s / %s / %s for training, development and test%s", counts[0], counts[1], counts[2],
              endless ? "; endless ones are drawn anew in every step" : "");
-    put_item(page, section->kind == LAB_TASK_TEXT ? "Windows" : "Sequences", text);
+    put_item(page, class->endless ? "Sequences" : "Windows", text);
     if (section->measure == LAB_MEASURE_SOLVED)
         put_filled(page, config, "Solved", "of {greedy_samples} problems of the test set, decoded greedily");
 }
 
-static void put_decoder(lab_page *page, const lab_summary_section *section, const cJSON *config) {
-    put_sequences(page, section, config);
-    put_filled(
-        page, config, "Model",
-        "decoder-only Transformer, {decoder_layers} layers, dimension {dim}, {heads} heads, feed-forward "
-        "{feed_forward}, LayerNorm {norm} each block, output weights {output|tied}, dropout {dropout}, attention "
-        "dropout {attention_dropout} on the {attention_dropout_on}");
-}
-
-static void put_classifier(lab_page *page, const cJSON *config) {
-    put_filled(page, config, "Samples",
-               "{train_samples} / {dev_samples} / {test_samples} expressions for training, development and test; data "
-               "seed {data_seed}");
-    put_filled(
-        page, config, "Model",
-        has(config, "pretrained_digest")
-            ? "pretrained encoder ({pretrained_digest}), {encoder_layers} layers, dimension {dim}, {heads} heads, "
-              "feed-forward {feed_forward}; a classifier behind its {pool|first} token"
-            : "encoder, {encoder_layers} layers, dimension {dim}, {heads} heads, feed-forward {feed_forward}, "
-              "LayerNorm {norm} each block, a linear classifier on the {pool|first} token, dropout {dropout}, "
-              "attention dropout {attention_dropout} on the {attention_dropout_on}");
+static void put_model(lab_page *page, const lab_summary_section *section, const cJSON *config) {
+    const lab_task_class *class = section->class;
+    if (class->model_samples != NULL)
+        put_filled(page, config, "Samples", class->model_samples);
+    else
+        put_sequences(page, section, config);
+    put_filled(page, config, "Model",
+               has(config, "pretrained_digest")
+                   ? "pretrained encoder ({pretrained_digest}), {encoder_layers} layers, dimension {dim}, {heads} "
+                     "heads, feed-forward {feed_forward}; a classifier behind its {pool|first} token"
+                   : lab_architecture_at((lab_architecture) class->architecture)->described);
+    if (has(config, "stochastic_depth") || has(config, "label_smoothing")) {
+        put_filled(
+            page, config, "Regularisation",
+            "stochastic depth {stochastic_depth|0} times the layer from 0, survivors {survivors|rescaled}, label "
+            "smoothing {label_smoothing|0}, weight decay {weight_decay}");
+    }
+    if (has(config, "augment"))
+        put_filled(page, config, "Augmentation", "{augment}, crop, flip");
 }
 
 static void put_training(lab_page *page, const cJSON *config) {
@@ -171,77 +145,44 @@ static void put_training(lab_page *page, const cJSON *config) {
     put_filled(page, config, "Training", template);
 }
 
-static void put_configuration(lab_page *page, const lab_summary_section *section, const cJSON *config) {
-    switch (section->kind) {
-    case LAB_TASK_IMAGES:
-        put_image_model(page, config);
-        break;
-    case LAB_TASK_WORDS:
-    case LAB_TASK_TREES:
-        put_pair_model(page, config);
-        break;
-    case LAB_TASK_PROBLEMS:
-    case LAB_TASK_TEXT:
-        put_decoder(page, section, config);
-        break;
-    case LAB_TASK_EXPRESSIONS:
-        put_classifier(page, config);
-        break;
-    }
-    put_attention(page, config);
-    put_training(page, config);
-}
-
 /* ---- chance ---- */
 
-/* The options of a section's data, where its configuration says them. */
-static bool data_options(const lab_summary_section *section, const lab_task *task, const cJSON *config,
-                         lab_task_options *options) {
-    *options = lab_task_default(task);
-    options->length_mean = number_or(config, "length_mean", options->length_mean);
-    options->length_deviation = number_or(config, "length_deviation", options->length_deviation);
-    options->depth_mean = number_or(config, "depth_mean", options->depth_mean);
-    options->depth_deviation = number_or(config, "depth_deviation", options->depth_deviation);
-    options->order = section->order;
-    const double symbols = number_or(config, "symbols", 0), arity = number_or(config, "arity", 0);
-    options->symbols = symbols >= 1 && symbols < 1e6 ? (size_t)symbols : options->symbols;
-    options->arity = arity >= 1 && arity < 1e6 ? (size_t)arity : options->arity;
-    return section->data[0] != '\0'; /* else the runs say nothing of their data */
+/* What guessing scores on samples that are drawn as the section's runs drew theirs. */
+static locus_status put_drawn_chance(lab_page *page, const lab_summary_section *section, const cJSON *said,
+                                     locus_error *error) {
+    lab_train_config config = {.task = lab_task_find(section->task)};
+    char text[120];
+    if (!config.task || section->data[0] == '\0') /* the runs say nothing of their data */
+        return LOCUS_OK;
+    config.data = lab_task_default(config.task);
+    lab_config_read_data(&config, said);
+    lab_dataset set;
+    const lab_draw draw = {config.task, &config.data, LAB_SET_TEST, 500, 0};
+    const locus_status status = lab_dataset_generate(&set, &draw, error);
+    if (status == LOCUS_OK) {
+        snprintf(text, sizeof text, "%.1f %% of the %ss, by always guessing the most common one",
+                 100 * lab_dataset_chance(&set, lab_task_vocabulary(config.task, &config.data)), section->class->token);
+        put_item(page, "Chance", text);
+        lab_dataset_destroy(&set);
+    }
+    return status == LOCUS_ERROR_MEMORY ? status : LOCUS_OK; /* sizes that no data have: chance is left out */
 }
 
 /* What guessing scores on the section's data. */
 static locus_status put_chance(lab_page *page, const lab_summary_section *section, const cJSON *config,
                                locus_error *error) {
-    const lab_task *task = lab_task_find(section->task);
-    lab_task_options options;
-    char text[120];
-    if (section->kind == LAB_TASK_IMAGES) {
+    char text[120] = "";
+    if (section->class->balanced) {
         const double classes = number_or(config, "classes", 10);
-        snprintf(text, sizeof text, "%.1f %% of the images: there are %g classes, as many images of each",
-                 100 / (classes >= 1 ? classes : 1), classes);
-        put_item(page, "Chance", text);
-        return LOCUS_OK;
+        snprintf(text, sizeof text, "%.1f %% of the %ss: there are %g classes, as many %ss of each",
+                 100 / (classes >= 1 ? classes : 1), section->class->sample, classes, section->class->sample);
     }
-    if (section->kind == LAB_TASK_EXPRESSIONS && section->chance > 0) {
-        snprintf(text, sizeof text,
-                 "%.1f %% of the expressions at random, %.1f %% by always giving the most common class",
-                 100 * section->chance, 100 * section->majority);
-        put_item(page, "Chance", text);
+    if (section->chance > 0) {
+        snprintf(text, sizeof text, "%.1f %% of the %ss at random, %.1f %% by always giving the most common class",
+                 100 * section->chance, section->class->sample, 100 * section->majority);
     }
-    const bool pairs = section->kind == LAB_TASK_WORDS || section->kind == LAB_TASK_TREES;
-    if (!task || !pairs || !data_options(section, task, config, &options))
-        return LOCUS_OK;
-    lab_dataset set;
-    const lab_draw draw = {task, &options, LAB_SET_TEST, 500, 0};
-    const locus_status status = lab_dataset_generate(&set, &draw, error);
-    if (status == LOCUS_OK) {
-        snprintf(text, sizeof text, "%.1f %% of the %s, by always guessing the most common one",
-                 100 * lab_dataset_chance(&set, lab_task_vocabulary(task, &options)),
-                 section->kind == LAB_TASK_TREES ? "nodes" : "tokens");
-        put_item(page, "Chance", text);
-        lab_dataset_destroy(&set);
-    }
-    return status == LOCUS_ERROR_MEMORY ? status : LOCUS_OK; /* sizes that no data have: chance is left out */
+    put_item(page, "Chance", text);
+    return section->class->size != NULL ? put_drawn_chance(page, section, config, error) : LOCUS_OK;
 }
 
 /* ---- runs ---- */
@@ -317,11 +258,8 @@ static void put_seeds(lab_page *page, const lab_summary_section *section) {
 static void put_task(lab_page *page, const lab_summary_section *section) {
     const lab_task *task = lab_task_find(section->task);
     char text[300];
-    snprintf(text, sizeof text, "%s%s%s%s%s%s", section->task, task ? ": " : "", task ? task->summary : "",
-             section->data[0] ? "; " : "", section->data,
-             section->kind != LAB_TASK_TREES     ? ""
-             : section->order == LAB_ORDER_DEPTH ? "; read level by level, written depth first"
-                                                 : "; read and written level by level");
+    snprintf(text, sizeof text, "%s%s%s%s%s%s%s", section->task, task ? ": " : "", task ? task->summary : "",
+             section->data[0] ? "; " : "", section->data, section->note[0] ? "; " : "", section->note);
     put_item(page, "Task", text);
 }
 
@@ -335,7 +273,7 @@ static void put_embeddings(lab_page *page, const lab_summary_section *section, c
         {"scaled", "scaled: drawn from N(0, 1/D), times √D at the input", ", unscaled as output projection"},
         {"plain", "plain: drawn from N(0, 0.02²), unscaled at the input", ", unscaled as output projection"},
     };
-    const bool tied = section->kind != LAB_TASK_EXPRESSIONS && !says(config, "output", "own");
+    const bool tied = section->class->classes == NULL && !says(config, "output", "own");
     const bool positions = says(config, "position_scale", "sqrt-dim");
     const bool logits = says(config, "logit_scale", "inverse-sqrt-dim");
     char text[240];
@@ -348,7 +286,7 @@ static void put_embeddings(lab_page *page, const lab_summary_section *section, c
                             : "");
         }
     }
-    if (section->kind != LAB_TASK_IMAGES && !(config && has(config, "pretrained_digest")))
+    if (section->class->vocabulary != NULL && !(config && has(config, "pretrained_digest")))
         put_item(page, "Embeddings", text);
 }
 
@@ -359,7 +297,9 @@ locus_status lab_page_setting(lab_page *page, const lab_summary_section *section
     put_task(page, section);
     if (config) {
         status = put_chance(page, section, config, error);
-        put_configuration(page, section, config);
+        put_model(page, section, config);
+        put_attention(page, config);
+        put_training(page, config);
     }
     put_embeddings(page, section, config);
     put_seeds(page, section);

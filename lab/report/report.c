@@ -69,7 +69,7 @@ static void put_heading(lab_page *page, const lab_summary_section *section) {
     lab_page_text(page, section->title);
     const char *const tags[] = {section->budget, section->setup, section->embedding_init};
     static const char *const words[] = {"budget", "set-up", "embeddings"};
-    const size_t count = section->kind == LAB_TASK_IMAGES ? 2 : 3; /* pixels have no embedding table */
+    const size_t count = section->class->vocabulary == NULL ? 2 : 3; /* pixels have no embedding table */
     for (size_t i = 0; i < count; i++) {
         fprintf(page->file, " <span class=\"tag\">%s ", words[i]);
         lab_page_text(page, tags[i]);
@@ -88,7 +88,7 @@ static void put_contents(lab_page *page) {
         lab_page_text(page, section->title);
         fputs(" · ", page->file);
         lab_page_text(page, section->budget);
-        if (section->kind != LAB_TASK_IMAGES) {
+        if (section->class->vocabulary != NULL) {
             fputs(" · ", page->file);
             lab_page_text(page, section->embedding_init);
             lab_page_text(page, section->scales);

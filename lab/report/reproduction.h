@@ -4,8 +4,8 @@
 #ifndef LAB_REPRODUCTION_H
 #define LAB_REPRODUCTION_H
 
-#include "report/measure.h"
 #include "report/published.h"
+#include "task/measure.h"
 #include "train/train.h"
 
 #include <stdbool.h>
@@ -41,9 +41,10 @@ typedef struct lab_scheme {
 } lab_scheme;
 
 typedef struct lab_scheme_request {
-    const char *table; /* NULL: the one that tasks of the kind belong to */
-    lab_task_kind kind;
-    const lab_task_options *data; /* mean length or depth, arity: sizes of a window, of a table of steps, of a group */
+    const char *table; /* NULL: the one that tasks of the class belong to */
+    const lab_task_class *class;
+    const lab_train_config
+        *config; /* mean length or depth, arity: sizes of a window, of a table of steps, of a group */
     lab_setup setup;
     lab_decay_choice decay;
     bool more;       /* also those beyond the paper (images: rope on two axes, mixed, string, none) */
@@ -62,7 +63,7 @@ typedef struct lab_reproduction_column {
     lab_train_config config;     /* of its trainings, but encoding and seed; its texts are static */
     lab_train_config pretrained; /* of the rows that begin from a pretrained encoder; else unused */
     char pretrained_own[LAB_SCHEME_SPEC]; /* and the checkpoint's own encoding, which the row's spec is added to */
-    lab_task_kind kind;                   /* of its task */
+    const lab_task_class *class;          /* of its task */
     lab_measure measure;
     lab_span span;
     size_t training;                   /* columns of the same number are scores of the same trainings */

@@ -20,7 +20,7 @@ enum { EFFECTS = sizeof effects / sizeof *effects };
 /* The column of a task and a variant; column_count: there is none. */
 static size_t column_of(const lab_reproduction *table, const char *task, const char *variant) {
     size_t column = 0;
-    while (column < table->column_count && (strcmp(table->columns[column].config.task, task) != 0 ||
+    while (column < table->column_count && (strcmp(table->columns[column].config.task->name, task) != 0 ||
                                             strcmp(lab_reproduction_variant(&table->columns[column]), variant) != 0))
         column++;
     return column;
@@ -60,7 +60,7 @@ static size_t count_compared(const lab_reproduction *table, const char *task) {
 
 static bool begins_task(const lab_reproduction *table, size_t column) {
     for (size_t i = 0; i < column; i++)
-        if (strcmp(table->columns[i].config.task, table->columns[column].config.task) == 0)
+        if (table->columns[i].config.task == table->columns[column].config.task)
             return false;
     return true;
 }
@@ -87,7 +87,7 @@ void lab_factors_write(const lab_reproduction_view *view, FILE *stream) {
     const lab_reproduction *table = view->table;
     size_t count = 0;
     for (size_t column = 0; column < table->column_count; column++)
-        count += begins_task(table, column) ? count_compared(table, table->columns[column].config.task) : 0;
+        count += begins_task(table, column) ? count_compared(table, table->columns[column].config.task->name) : 0;
     if (!lab_reproduction_has_scales(table) || count == 0)
         return;
     fprintf(stream,
@@ -102,5 +102,5 @@ void lab_factors_write(const lab_reproduction_view *view, FILE *stream) {
     fputc('\n', stream);
     for (size_t column = 0; column < table->column_count; column++)
         for (size_t which = 0; begins_task(table, column) && which < EFFECTS; which++)
-            write_effect(view, table->columns[column].config.task, which, lab_contrast_miss(count), stream);
+            write_effect(view, table->columns[column].config.task->name, which, lab_contrast_miss(count), stream);
 }

@@ -97,14 +97,14 @@ static void add_columns(cJSON *root, const lab_reproduction_view *view) {
         cJSON *object = cJSON_CreateObject();
         cJSON_AddItemToArray(list, object);
         cJSON_AddStringToObject(object, "name", column->name);
-        cJSON_AddStringToObject(object, "task", column->config.task);
+        cJSON_AddStringToObject(object, "task", column->config.task->name);
         cJSON_AddStringToObject(object, "measure", lab_measure_name(column->measure));
         cJSON_AddStringToObject(object, "better", lab_measure_is_share(column->measure) ? "higher" : "lower");
-        if (column->kind == LAB_TASK_TREES)
-            cJSON_AddStringToObject(object, "order", lab_order_name(column->config.data.order));
+        if (lab_class_field(column->class, "order") != NULL)
+            cJSON_AddStringToObject(object, "order", lab_config_variant(&column->config));
         if (column->config.model.tree_paths != LAB_PATHS_OWN)
             cJSON_AddStringToObject(object, "tree_paths", lab_tree_paths_name(column->config.model.tree_paths));
-        if (column->kind == LAB_TASK_IMAGES) {
+        if (column->class->develops_on_test) {
             cJSON_AddNumberToObject(object, "epochs", (double)column->epochs);
         } else {
             cJSON_AddStringToObject(object, "embedding_init",
@@ -112,7 +112,7 @@ static void add_columns(cJSON *root, const lab_reproduction_view *view) {
             add_scales(object, &column->config.model);
         }
         cJSON_AddNumberToObject(object, "chance", view->result->chance[i]);
-        if (column->kind == LAB_TASK_EXPRESSIONS) {
+        if (column->class->stores_chance) {
             cJSON_AddNumberToObject(object, "majority", view->result->chance[i]);
             cJSON_ReplaceItemInObject(object, "chance", cJSON_CreateNumber(view->result->uniform[i]));
         }
@@ -150,7 +150,7 @@ static cJSON *item_json(const lab_reproduction_view *view, const lab_claim_item 
     cJSON_AddNumberToObject(object, "p", item->p);
     if (item->binomial > 0) {
         cJSON_AddNumberToObject(
-            object, column->kind == LAB_TASK_IMAGES ? "half_width_95_of_test_images" : "half_width_95_of_test_samples",
+            object, column->class->develops_on_test ? "half_width_95_of_test_images" : "half_width_95_of_test_samples",
             item->binomial);
     }
     if (item->margin > 0)

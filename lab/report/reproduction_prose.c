@@ -35,12 +35,6 @@ static void write_against_chance(const lab_reproduction_view *view, const lab_cl
     }
 }
 
-static const char *sample_word(const lab_reproduction_column *column) {
-    return column->kind == LAB_TASK_IMAGES        ? "test images"
-           : column->kind == LAB_TASK_EXPRESSIONS ? "test expressions"
-                                                  : "problems";
-}
-
 /* "algebraic (tree) 99.70 − rope 85.46 = +14.24 ±3.1". */
 static void write_difference(const lab_reproduction_view *view, const lab_claim_item *item, FILE *stream) {
     const lab_contrast *contrast = &item->contrast;
@@ -59,8 +53,8 @@ static void write_difference(const lab_reproduction_view *view, const lab_claim_
         fprintf(stream, ", the margin is %s", lab_number_text(measure, item->margin, text, sizeof text));
     if (item->binomial > 0) {
         const lab_reproduction_column *column = &view->table->columns[item->column];
-        fprintf(stream, "; of the %zu %s alone ±%.2f", lab_claim_samples(view->table, view->result, item),
-                sample_word(column), 100 * item->binomial);
+        fprintf(stream, "; of the %zu %s%ss alone ±%.2f", lab_claim_samples(view->table, view->result, item),
+                column->measure == LAB_MEASURE_SOLVED ? "" : "test ", column->class->sample, 100 * item->binomial);
     }
 }
 

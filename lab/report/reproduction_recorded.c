@@ -12,14 +12,16 @@
 
 /* Whether a run's configuration says what a column lacks. */
 static bool fits(const lab_reproduction_column *column, const lab_train_config *config, bool pretrained) {
-    return config->data.asked == column->config.data.asked && (config->pretrained_digest != 0) == pretrained;
+    return strcmp(lab_config_variant(config), lab_config_variant(&column->config)) == 0 &&
+           (config->pretrained_digest != 0) == pretrained;
 }
 
 /* `encoding` NULL: the column's own configuration; else that of the row that begins from an encoder. */
 static void take(lab_reproduction_column *column, const lab_train_config *config, const char *encoding) {
     if (encoding == NULL) {
-        column->config.data.symbols = config->data.symbols;
-        column->config.data.digest = config->data.digest;
+        const char *path = column->config.data.path;
+        column->config.data = config->data;
+        column->config.data.path = path;
         lab_config_fill(&column->config);
         return;
     }
@@ -34,7 +36,7 @@ static void take(lab_reproduction_column *column, const lab_train_config *config
 
 static locus_status look(lab_reproduction_column *column, lab_store *recorded, bool pretrained, bool *there,
                          locus_error *error) {
-    const lab_run_filter filter = {.task = column->config.task, .budget = column->config.budget};
+    const lab_run_filter filter = {.task = column->config.task->name, .budget = column->config.budget};
     lab_run *runs;
     size_t count;
     locus_status status = lab_store_runs(recorded, &filter, &runs, &count, error);
@@ -55,7 +57,7 @@ static locus_status look(lab_reproduction_column *column, lab_store *recorded, b
 
 locus_status lab_reproduction_recall(lab_reproduction_column *column, lab_store *recorded, bool pretrained, bool *there,
                                      locus_error *error) {
-    const bool expressions = column->kind == LAB_TASK_EXPRESSIONS;
+    const bool expressions = column->class->classifies_text;
     locus_status status = LOCUS_OK;
     *there = true;
     if (expressions && column->config.data.path != NULL) {
@@ -64,7 +66,7 @@ locus_status lab_reproduction_recall(lab_reproduction_column *column, lab_store 
                         "cannot be said without them",
                         column->config.data.path);
     }
-    if (column->kind == LAB_TASK_TEXT)
+    if (column->class->whole)
         status = look(column, recorded, false, there, error);
     if (status == LOCUS_OK && *there && expressions && pretrained)
         status = look(column, recorded, true, there, error);

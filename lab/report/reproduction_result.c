@@ -85,6 +85,8 @@ const lab_statistic *lab_field_score(const lab_field *field, lab_measure measure
         return &field->loss;
     case LAB_MEASURE_PERPLEXITY:
         return &field->perplexity;
+    case LAB_MEASURE_STEP:
+        break;
     }
     return &field->accuracy;
 }
@@ -277,10 +279,10 @@ locus_status lab_result_chance(lab_result *result, const lab_reproduction *table
         const lab_reproduction_column *column = &table->columns[i];
         const double classes = (double)column->config.model.classes;
         result->chance[i] = result->uniform[i] = 0;
-        if (column->kind == LAB_TASK_IMAGES) {
+        if (column->class->balanced) {
             result->chance[i] = classes > 0 ? 1 / classes : 0;
         } else if (column->measure == LAB_MEASURE_ACCURACY) {
-            result->uniform[i] = column->kind == LAB_TASK_EXPRESSIONS && classes > 0 ? 1 / classes : 0;
+            result->uniform[i] = column->class->stores_chance && classes > 0 ? 1 / classes : 0;
             status = majority_of(&column->config, &result->chance[i], error);
         }
     }

@@ -9,17 +9,18 @@
  * The problems of RoPER and the expressions have no decay unless asked for: their questions are values on or off, and
  * flat positions or a tree's. RoPER's tree columns are fields of Table 2, decay included. */
 #include "report/reproduction.h"
+#include "train/config_options.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-#define KIND(name) (1u << LAB_TASK_##name)
 
 typedef struct scheme_pattern {
     const char *table;
-    unsigned kinds; /* of the tasks that it makes sense for: bits */
+    const char *kinds; /* of the tasks that it makes sense for */
     const char *name, *key;
     const char *plain;   /* without decay */
     const char *decayed; /* with it; NULL: there is no such thing */
@@ -29,80 +30,79 @@ typedef struct scheme_pattern {
 } scheme_pattern;
 
 static const scheme_pattern patterns[] = {
-    {"table1", KIND(WORDS), "sinusoidal", "sinusoidal", "sinusoidal", NULL, false, false, false},
-    {"table1", KIND(WORDS), "relative", "relative", "relative(window={window})", NULL, false, false, false},
-    {"table1", KIND(WORDS), "rope", "rope", "rope", "rope + decay(rate=0.98)", false, false, false},
-    {"table1", KIND(WORDS), "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)",
-     "algebraic(group=seq, decay=0.98)", true, false, false},
+    {"table1", "words", "sinusoidal", "sinusoidal", "sinusoidal", NULL, false, false, false},
+    {"table1", "words", "relative", "relative", "relative(window={window})", NULL, false, false, false},
+    {"table1", "words", "rope", "rope", "rope", "rope + decay(rate=0.98)", false, false, false},
+    {"table1", "words", "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)", "algebraic(group=seq, decay=0.98)",
+     true, false, false},
 
-    {"table2", KIND(TREES), "sinusoidal", "sinusoidal", "sinusoidal", NULL, false, false, false},
-    {"table2", KIND(TREES), "shiv-quirk", "shiv-quirk", "shiv-quirk(k={arity}, depth={steps})", NULL, false, false,
-     false},
-    {"table2", KIND(TREES), "rope", "rope", "rope", "rope + decay(rate=0.98)", false, false, false},
-    {"table2", KIND(TREES), "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)",
-     "algebraic(group=seq, decay=0.98)", true, false, false},
-    {"table2", KIND(TREES), "algebraic (tree)", "algebraic-tree", "algebraic(group=tree:{arity})",
+    {"table2", "trees", "sinusoidal", "sinusoidal", "sinusoidal", NULL, false, false, false},
+    {"table2", "trees", "shiv-quirk", "shiv-quirk", "shiv-quirk(k={arity}, depth={steps})", NULL, false, false, false},
+    {"table2", "trees", "rope", "rope", "rope", "rope + decay(rate=0.98)", false, false, false},
+    {"table2", "trees", "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)", "algebraic(group=seq, decay=0.98)",
+     true, false, false},
+    {"table2", "trees", "algebraic (tree)", "algebraic-tree", "algebraic(group=tree:{arity})",
      "algebraic(group=tree:{arity}, decay=0.98)", true, false, false},
 
-    {"table3", KIND(IMAGES), "sinusoidal", "sinusoidal", "sinusoidal", NULL, false, false, false},
-    {"table3", KIND(IMAGES), "learned", "learned", "learned(size=100)", NULL, false, false, false},
-    {"table3", KIND(IMAGES), "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)",
-     "algebraic(group=seq, decay=0.98)", true, false, false},
-    {"table3", KIND(IMAGES), "algebraic (grid)", "algebraic-grid", "algebraic(group=grid:2)",
+    {"table3", "images", "sinusoidal", "sinusoidal", "sinusoidal", NULL, false, false, false},
+    {"table3", "images", "learned", "learned", "learned(size=100)", NULL, false, false, false},
+    {"table3", "images", "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)", "algebraic(group=seq, decay=0.98)",
+     true, false, false},
+    {"table3", "images", "algebraic (grid)", "algebraic-grid", "algebraic(group=grid:2)",
      "algebraic(group=grid:2, decay=0.98)", true, false, false},
-    {"table3", KIND(IMAGES), "rope (two axes)", "rope-axes", "rope(axes=2)",
+    {"table3", "images", "rope (two axes)", "rope-axes", "rope(axes=2)",
      "rope(axes=2) + decay(rate=0.98, group=grid:2)", false, true, false},
-    {"table3", KIND(IMAGES), "mixed", "mixed", "mixed", "mixed(decay=0.98)", false, true, false},
-    {"table3", KIND(IMAGES), "string", "string", "string", "string(decay=0.98)", false, true, false},
-    {"table3", KIND(IMAGES), "none", "none", "none", NULL, false, true, false},
+    {"table3", "images", "mixed", "mixed", "mixed", "mixed(decay=0.98)", false, true, false},
+    {"table3", "images", "string", "string", "string", "string(decay=0.98)", false, true, false},
+    {"table3", "images", "none", "none", "none", NULL, false, true, false},
 
-    {"roper", KIND(PROBLEMS) | KIND(TEXT), "rope", "rope", "rope", "rope + decay(rate=0.98)", false, false, false},
-    {"roper", KIND(PROBLEMS) | KIND(TEXT), "roper", "roper", "rope(values=on)", "rope(values=on) + decay(rate=0.98)",
-     false, false, false},
-    {"roper", KIND(PROBLEMS) | KIND(TEXT), "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)",
-     "algebraic(group=seq, decay=0.98)", false, true, false},
-    {"roper", KIND(PROBLEMS) | KIND(TEXT), "algebraic (seq), values", "algebraic-seq-values",
-     "algebraic(group=seq, values=on)", "algebraic(group=seq, values=on, decay=0.98)", false, true, false},
-    {"roper", KIND(TREES), "algebraic (tree)", "algebraic-tree", "algebraic(group=tree:{arity})",
-     "algebraic(group=tree:{arity}, decay=0.98)", true, true, false},
-    {"roper", KIND(TREES), "algebraic (tree), values", "algebraic-tree-values",
-     "algebraic(group=tree:{arity}, values=on)", "algebraic(group=tree:{arity}, values=on, decay=0.98)", true, true,
+    {"roper", "problems text", "rope", "rope", "rope", "rope + decay(rate=0.98)", false, false, false},
+    {"roper", "problems text", "roper", "roper", "rope(values=on)", "rope(values=on) + decay(rate=0.98)", false, false,
      false},
+    {"roper", "problems text", "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)",
+     "algebraic(group=seq, decay=0.98)", false, true, false},
+    {"roper", "problems text", "algebraic (seq), values", "algebraic-seq-values", "algebraic(group=seq, values=on)",
+     "algebraic(group=seq, values=on, decay=0.98)", false, true, false},
+    {"roper", "trees", "algebraic (tree)", "algebraic-tree", "algebraic(group=tree:{arity})",
+     "algebraic(group=tree:{arity}, decay=0.98)", true, true, false},
+    {"roper", "trees", "algebraic (tree), values", "algebraic-tree-values", "algebraic(group=tree:{arity}, values=on)",
+     "algebraic(group=tree:{arity}, values=on, decay=0.98)", true, true, false},
 
-    {"listops", KIND(EXPRESSIONS), "none", "none", "none", NULL, false, false, false},
-    {"listops", KIND(EXPRESSIONS), "sinusoidal", "sinusoidal", "sinusoidal", NULL, false, false, false},
-    {"listops", KIND(EXPRESSIONS), "learned", "learned", "learned(size={longest})", NULL, false, false, false},
-    {"listops", KIND(EXPRESSIONS), "chebyshev (input)", "chebyshev", "chebyshev(size={longest}, site=input)", NULL,
-     false, false, false},
-    {"listops", KIND(EXPRESSIONS), "rope", "rope", "rope", "rope + decay(rate=0.98)", false, false, false},
-    {"listops", KIND(EXPRESSIONS), "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)",
-     "algebraic(group=seq, decay=0.98)", false, false, false},
-    {"listops", KIND(EXPRESSIONS), "algebraic (tree)", "algebraic-tree", "algebraic(group=tree:{arity})",
-     "algebraic(group=tree:{arity}, decay=0.98)", false, false, false},
-    {"listops", KIND(EXPRESSIONS), "shiv-quirk", "shiv-quirk", "shiv-quirk(k={arity}, depth={depth})", NULL, false,
+    {"listops", "expressions", "none", "none", "none", NULL, false, false, false},
+    {"listops", "expressions", "sinusoidal", "sinusoidal", "sinusoidal", NULL, false, false, false},
+    {"listops", "expressions", "learned", "learned", "learned(size={longest})", NULL, false, false, false},
+    {"listops", "expressions", "chebyshev (input)", "chebyshev", "chebyshev(size={longest}, site=input)", NULL, false,
      false, false},
-    {"listops", KIND(EXPRESSIONS), "chebyshev (output), pretrained", "pretrained", "chebyshev(site=output)", NULL,
-     false, false, true},
-    {"listops", KIND(EXPRESSIONS), "pretrained alone", "pretrained-none", "none", NULL, false, false, true},
+    {"listops", "expressions", "rope", "rope", "rope", "rope + decay(rate=0.98)", false, false, false},
+    {"listops", "expressions", "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)",
+     "algebraic(group=seq, decay=0.98)", false, false, false},
+    {"listops", "expressions", "algebraic (tree)", "algebraic-tree", "algebraic(group=tree:{arity})",
+     "algebraic(group=tree:{arity}, decay=0.98)", false, false, false},
+    {"listops", "expressions", "shiv-quirk", "shiv-quirk", "shiv-quirk(k={arity}, depth={depth})", NULL, false, false,
+     false},
+    {"listops", "expressions", "chebyshev (output), pretrained", "pretrained", "chebyshev(site=output)", NULL, false,
+     false, true},
+    {"listops", "expressions", "pretrained alone", "pretrained-none", "none", NULL, false, false, true},
 };
 
-/* The table whose rows are compared on a kind of task where nobody names one. */
-static const char *table_of(lab_task_kind kind) {
-    static const char *const tables[LAB_TASK_KINDS] = {
-        [LAB_TASK_WORDS] = "table1",   [LAB_TASK_TREES] = "table2", [LAB_TASK_IMAGES] = "table3",
-        [LAB_TASK_PROBLEMS] = "roper", [LAB_TASK_TEXT] = "roper",   [LAB_TASK_EXPRESSIONS] = "listops"};
-    return tables[kind];
+/* A size of the data by its field; 0: the class has no such option. */
+static double size_of(const lab_scheme_request *request, const char *field) {
+    const lab_option *option = lab_class_field(request->class, field);
+    char text[LAB_FIELD_SIZE] = "0";
+    if (option != NULL)
+        lab_option_text(option, request->config, text, sizeof text);
+    return strtod(text, NULL);
 }
 
 static void expand(const char *pattern, const lab_scheme_request *request, char *text, size_t size) {
     const struct {
         const char *name;
         double value;
-    } sizes[] = {{"{window}", round(request->data->length_mean)},
-                 {"{steps}", round(request->data->depth_mean) + (request->setup == LAB_SETUP_CODE ? 1 : 0)},
-                 {"{arity}", (double)request->data->arity},
-                 {"{depth}", (double)request->data->expression_depth},
-                 {"{longest}", (double)request->data->longest + 1}};
+    } sizes[] = {{"{window}", round(size_of(request, "length_mean"))},
+                 {"{steps}", round(size_of(request, "depth_mean")) + (request->setup == LAB_SETUP_CODE ? 1 : 0)},
+                 {"{arity}", size_of(request, "arity")},
+                 {"{depth}", size_of(request, "expression_depth")},
+                 {"{longest}", size_of(request, "longest") + 1}};
     size_t used = 0;
     while (*pattern != '\0' && used + 1 < size) {
         size_t i = 0;
@@ -125,7 +125,7 @@ static lab_scheme make_scheme(const scheme_pattern *from, const lab_scheme_reque
                          .orthogonal = from->decayed != NULL,
                          .decay = decay,
                          .place = from->beyond ? LAB_SCHEME_BEYOND : LAB_SCHEME_PUBLISHED};
-    if ((from->kinds & 1u << request->kind) != 0)
+    if (lab_class_among(request->class, from->kinds))
         expand(decay ? from->decayed : from->plain, request, scheme.spec, sizeof scheme.spec);
     bool varied = decay != from->published_with;
     snprintf(scheme.key, sizeof scheme.key, "%s%s", from->key, !varied ? "" : decay ? "-decay" : "-plain");
@@ -135,9 +135,10 @@ static lab_scheme make_scheme(const scheme_pattern *from, const lab_scheme_reque
 }
 
 static bool is_asked_for(const scheme_pattern *from, const lab_scheme_request *request) {
-    const char *table = request->table != NULL ? request->table : table_of(request->kind);
-    return strcmp(from->table, table) == 0 && (!from->beyond || request->more) &&
-           (!from->pretrained || request->pretrained) && (request->gaps || (from->kinds & 1u << request->kind) != 0);
+    const char *table = request->table != NULL ? request->table : request->class->compared;
+    return table != NULL && strcmp(from->table, table) == 0 && (!from->beyond || request->more) &&
+           (!from->pretrained || request->pretrained) &&
+           (request->gaps || lab_class_among(request->class, from->kinds));
 }
 
 size_t lab_schemes(const lab_scheme_request *request, lab_scheme schemes[LAB_MOST_SCHEMES]) {

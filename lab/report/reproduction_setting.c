@@ -17,17 +17,29 @@ static bool is_table(const lab_reproduction *table, const char *name) {
     return strcmp(table->name, name) == 0;
 }
 
-static bool has_kind(const lab_reproduction *table, lab_task_kind kind) {
+static bool has_trees(const lab_reproduction *table) {
     for (size_t i = 0; i < table->column_count; i++)
-        if (table->columns[i].kind == kind)
+        if (table->columns[i].class->arity != NULL)
             return true;
     return false;
+}
+
+static bool has_class(const lab_reproduction *table, const lab_task_class *class) {
+    for (size_t i = 0; i < table->column_count; i++)
+        if (table->columns[i].class == class)
+            return true;
+    return false;
+}
+
+/* Whether the test set takes part in choosing: of all columns, or none. */
+static bool chooses_on_test(const lab_reproduction *table) {
+    return table->columns[0].class->develops_on_test;
 }
 
 const char *lab_decay_name(const lab_reproduction *table) {
     if (table->decay == LAB_DECAY_BOTH)
         return "each orthogonal scheme with and without";
-    if (table->decay == LAB_DECAY_AS_PUBLISHED && is_table(table, "roper") && has_kind(table, LAB_TASK_TREES))
+    if (table->decay == LAB_DECAY_AS_PUBLISHED && is_table(table, "roper") && has_trees(table))
         return "nobody has it but, as published, the algebraic schemes on trees";
     const bool algebra = !is_table(table, "roper") && !is_table(table, "listops");
     return table->decay == LAB_DECAY_AS_PUBLISHED && algebra ? "as published (the algebraic schemes have it)"
@@ -58,7 +70,7 @@ static const char *words_of(const char *field, char text[40]) {
 /* A list of differences between settings of a kind. */
 typedef struct differences {
     char text[1600];
-    lab_task_kind kind;
+    const lab_task_class *class;
     lab_setup setup;
 } differences;
 
@@ -66,7 +78,7 @@ static void add(differences *list, const char *field, const char *here, const ch
     char name[40];
     size_t used = strlen(list->text);
     snprintf(list->text + used, sizeof list->text - used, "%s%s %s (%s: %s)", used > 0 ? ", " : "",
-             words_of(field, name), here, lab_setting_source(list->kind, list->setup, field), there);
+             words_of(field, name), here, lab_setting_source(list->class, list->setup, field), there);
 }
 
 static void value_text(const cJSON *value, char text[64]) {
@@ -113,24 +125,22 @@ static void write_sizes(const lab_reproduction_view *view, FILE *stream, const c
     for (size_t i = 0; i < view->table->column_count; i++) {
         const lab_train_config *here = &view->table->columns[i].config;
         lab_train_config there;
-        if (view->table->columns[i].kind == LAB_TASK_TEXT || (told != NULL && strcmp(told, here->task) == 0) ||
-            lab_train_config_budget(&there, lab_task_find(here->task), "paper", here->setup, NULL) != LOCUS_OK)
+        if (view->table->columns[i].class->whole || (told != NULL && strcmp(told, here->task->name) == 0) ||
+            lab_train_config_budget(&there, here->task, "paper", here->setup, NULL) != LOCUS_OK)
             continue;
-        if (view->table->columns[i].kind == LAB_TASK_WORDS || view->table->columns[i].kind == LAB_TASK_TREES) {
-            there.model.embedding_init = here->model.embedding_init; /* the paper does not mention them */
-            there.model.position_scale = here->model.position_scale;
-            there.model.logit_scale = here->model.logit_scale;
-        }
+        there.model.embedding_init = here->model.embedding_init; /* the papers do not mention them */
+        there.model.position_scale = here->model.position_scale;
+        there.model.logit_scale = here->model.logit_scale;
         there.encoding = here->encoding;
-        differences list = {.kind = view->table->columns[i].kind, .setup = here->setup};
+        differences list = {.class = view->table->columns[i].class, .setup = here->setup};
         compare_sizes(here, &there, &list);
-        told = here->task;
+        told = here->task->name;
         if (tasks[0] != '\0' && strcmp(list.text, last) != 0) {
             write_size_line(stream, bullet, tasks, last);
             tasks[0] = '\0';
         }
         size_t used = strlen(tasks);
-        snprintf(tasks + used, sizeof tasks - used, "%s%s", used > 0 ? ", " : "", here->task);
+        snprintf(tasks + used, sizeof tasks - used, "%s%s", used > 0 ? ", " : "", here->task->name);
         snprintf(last, sizeof last, "%s", list.text);
     }
     if (tasks[0] != '\0')
@@ -138,13 +148,13 @@ static void write_sizes(const lab_reproduction_view *view, FILE *stream, const c
 }
 
 /* The fields that budget paper has from one source; false: none. */
-static bool list_source(lab_task_kind kind, lab_setup setup, const char *source, char *text, size_t size) {
+static bool list_source(const lab_task_class *class, lab_setup setup, const char *source, char *text, size_t size) {
     const char *field;
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; (field = lab_setting_at(kind, i)) != NULL; i++) {
+    for (size_t i = 0; (field = lab_setting_at(class, i)) != NULL; i++) {
         char name[40];
-        if (strcmp(lab_setting_source(kind, setup, field), source) == 0 && used < size)
+        if (strcmp(lab_setting_source(class, setup, field), source) == 0 && used < size)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", words_of(field, name));
     }
     return used > 0;
@@ -152,15 +162,15 @@ static bool list_source(lab_task_kind kind, lab_setup setup, const char *source,
 
 /* Whose the settings of budget paper are, once for each kind of task. */
 static void write_sources(const lab_reproduction *table, FILE *stream, const char *bullet) {
-    static const char *const kinds[LAB_TASK_KINDS] = {"words", "trees", "images", "problems", "text", "expressions"};
     static const char *const sources[] = {"paper", "code of 2024", "Long Range Arena"};
-    for (size_t kind = 0; kind < LAB_TASK_KINDS; kind++) {
+    for (size_t c = 0; c < lab_class_count(); c++) {
+        const lab_task_class *class = lab_class_at(c);
         char text[600];
-        if (!has_kind(table, (lab_task_kind)kind) || lab_setting_at((lab_task_kind)kind, 0) == NULL)
+        if (!has_class(table, class) || lab_setting_at(class, 0) == NULL)
             continue;
-        fprintf(stream, "%sof budget paper, %s: ", bullet, kinds[kind]);
+        fprintf(stream, "%sof budget paper, %s: ", bullet, class->name);
         for (size_t i = 0; i < COUNT(sources); i++)
-            if (list_source((lab_task_kind)kind, table->setup, sources[i], text, sizeof text))
+            if (list_source(class, table->setup, sources[i], text, sizeof text))
                 fprintf(stream, "%s%s has %s; ", i < 2 ? "the " : "", sources[i], text);
         fputs("what is not named is ours (docs/budgets.md).\n", stream);
     }
@@ -201,13 +211,13 @@ static void write_text_note(const lab_train_config *here, FILE *stream, const ch
         "%stext: published is a model of 200 million parameters on English Wikipedia with a SentencePiece vocabulary "
         "of 32,000; here the text of the data folder with a vocabulary of %zu, a decoder of dimension %zu and %zu "
         "layers, %" PRIu64 " steps of %zu windows of %zu tokens.\n",
-        bullet, here->data.symbols, here->model.dim, here->model.decoder_layers, lab_config_steps(here), here->batch,
-        here->data.sequence);
+        bullet, here->data.text.symbols, here->model.dim, here->model.decoder_layers, lab_config_steps(here),
+        here->batch, here->data.text.sequence);
 }
 
 static void write_paths_note(const lab_reproduction *table, FILE *stream, const char *bullet) {
     size_t column = 0;
-    while (column + 1 < table->column_count && table->columns[column].kind != LAB_TASK_TREES)
+    while (column + 1 < table->column_count && table->columns[column].config.model.tree_paths == LAB_PATHS_OWN)
         column++;
     const lab_tree_paths paths = table->columns[column].config.model.tree_paths;
     if (paths != LAB_PATHS_OWN) {
@@ -235,7 +245,7 @@ static void write_notes(const lab_reproduction_view *view, FILE *stream, const c
             "scheme that adds nothing to tokens is the same training with and without the first.\n",
             bullet);
     }
-    if (has_kind(table, LAB_TASK_IMAGES)) {
+    if (chooses_on_test(table)) {
         fprintf(stream,
                 "%sas published, the score is the best test accuracy by epoch: the test set takes part in choosing.\n",
                 bullet);
@@ -251,7 +261,7 @@ static void write_notes(const lab_reproduction_view *view, FILE *stream, const c
                 bullet);
     }
     for (size_t i = 0; i < table->column_count; i++)
-        if (table->columns[i].kind == LAB_TASK_TEXT && lab_reproduction_leads(table, i))
+        if (table->columns[i].class->whole && lab_reproduction_leads(table, i))
             write_text_note(&table->columns[i].config, stream, bullet);
     if (is_table(table, "listops"))
         write_listops_notes(table, stream, bullet);
@@ -268,14 +278,15 @@ void lab_deviations_write(const lab_reproduction_view *view, FILE *stream, bool 
 
 /* ---- how to read the numbers ---- */
 
-/* The columns of a measure and kind, joined: "addition, substring-index". */
-static size_t name_columns(const lab_reproduction *table, lab_measure measure, bool trees, char *text, size_t size) {
+/* The columns of a measure, and of a class (NULL: of any), joined: "addition, substring-index". */
+static size_t name_columns(const lab_reproduction *table, lab_measure measure, const lab_task_class *class, char *text,
+                           size_t size) {
     size_t count = 0;
     text[0] = '\0';
     for (size_t i = 0; i < table->column_count; i++) {
         const lab_reproduction_column *column = &table->columns[i];
         size_t used = strlen(text);
-        if (column->measure == measure && (column->kind == LAB_TASK_TREES) == trees) {
+        if (column->measure == measure && (class == NULL || column->class == class)) {
             snprintf(text + used, size - used, "%s%.*s", count++ > 0 ? ", " : "", (int)strcspn(column->head, ","),
                      column->head);
         }
@@ -286,27 +297,33 @@ static size_t name_columns(const lab_reproduction *table, lab_measure measure, b
 static void write_measures(const lab_reproduction *table, FILE *stream) {
     static const struct {
         lab_measure measure;
-        bool trees;
         const char *text;
     } words[] = {
-        {LAB_MEASURE_SOLVED, false, "random problems decoded exactly, greedily, %; higher is better"},
-        {LAB_MEASURE_LOSS, false, "loss on the test set, nats a token; lower is better"},
-        {LAB_MEASURE_PERPLEXITY, false, "perplexity, exp of the loss; lower is better"},
-        {LAB_MEASURE_ACCURACY, true, "nodes of the test set right under teacher forcing, %; higher is better"},
-        {LAB_MEASURE_ACCURACY, false, "test expressions right, %; higher is better"},
+        {LAB_MEASURE_SOLVED, "random problems decoded exactly, greedily, %; higher is better"},
+        {LAB_MEASURE_LOSS, "loss on the test set, nats a token; lower is better"},
+        {LAB_MEASURE_PERPLEXITY, "perplexity, exp of the loss; lower is better"},
     };
     char names[256];
     for (size_t i = 0; i < COUNT(words); i++)
-        if (name_columns(table, words[i].measure, words[i].trees, names, sizeof names) > 0)
+        if (name_columns(table, words[i].measure, NULL, names, sizeof names) > 0)
             fprintf(stream, "%s: %s.\n", names, words[i].text);
+    for (size_t c = 0; c < lab_class_count(); c++) {
+        const lab_task_class *class = lab_class_at(c);
+        if (name_columns(table, LAB_MEASURE_ACCURACY, class, names, sizeof names) > 0) {
+            fprintf(stream,
+                    class->decodes ? "%s: %ss of the test set right under teacher forcing, %%; higher is better.\n"
+                                   : "%s: test %ss right, %%; higher is better.\n",
+                    names, class->token);
+        }
+    }
 }
 
 static void write_table_legend(const lab_reproduction *table, FILE *stream) {
     fprintf(stream,
             "%s, %%: mean ± standard deviation over %zu seed%s\nat budget %s; in parentheses as published, at budget "
             "paper: Kogkalidis, Bernardy and Garg 2024, Table %s.\n",
-            has_kind(table, LAB_TASK_IMAGES) ? "Test images right, the best epoch's"
-                                             : "Tokens of the test set right under teacher forcing",
+            chooses_on_test(table) ? "Test images right, the best epoch's"
+                                   : "Tokens of the test set right under teacher forcing",
             table->seeds, table->seeds == 1 ? "" : "s", table->budget, table->name + strlen("table"));
 }
 

@@ -47,7 +47,7 @@ const lab_published *lab_view_published(const lab_reproduction_view *view, size_
         one->config.model.logit_scale != LAB_LOGITS_AS_THEY_ARE; /* the published are of another set-up */
     return scaled || scheme->place != LAB_SCHEME_PUBLISHED
                ? NULL
-               : lab_published_look(one->config.task, one->config.data.order, one->span, scheme->spec);
+               : lab_published_look(one->config.task->name, lab_config_order(&one->config), one->span, scheme->spec);
 }
 
 char *lab_published_text(const lab_reproduction_view *view, size_t row, size_t column, char *text, size_t size) {
@@ -120,8 +120,8 @@ bool lab_view_row_is_in(const lab_reproduction_view *view, size_t row,
 }
 
 bool lab_view_is_whole(const lab_reproduction_view *view, size_t column) {
-    const lab_task_kind kind = view->table->columns[column].kind;
-    for (size_t row = 0; row < view->table->row_count && (kind == LAB_TASK_WORDS || kind == LAB_TASK_TREES); row++) {
+    const bool whole = lab_class_has_score(view->table->columns[column].class, "exact");
+    for (size_t row = 0; row < view->table->row_count && whole; row++) {
         const lab_field *field = &view->result->fields[row][column];
         if (field->exact.count > 0 || field->greedy_exact.count > 0)
             return true;

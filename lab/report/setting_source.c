@@ -7,14 +7,15 @@
 
 #include <string.h>
 
-#define KIND(name) (1u << LAB_TASK_##name)
-enum { PAIRS = KIND(WORDS) | KIND(TREES), TABLES = PAIRS | KIND(IMAGES), MODELS = TABLES | KIND(PROBLEMS) };
+#define PAIRS "words trees"
+#define TABLES PAIRS " images"
+#define MODELS TABLES " problems"
 
 static const char paper[] = "paper", code[] = "code of 2024", arena[] = "Long Range Arena", ours[] = "ours";
 
 typedef struct setting {
     const char *field;
-    unsigned kinds;
+    const char *kinds;
     const char *source;
 } setting;
 
@@ -22,33 +23,33 @@ static const setting settings[] = {
     {"dim", MODELS, paper},
     {"heads", MODELS, paper},
     {"encoder_layers", TABLES, paper},
-    {"decoder_layers", PAIRS | KIND(PROBLEMS), paper},
+    {"decoder_layers", PAIRS " problems", paper},
     {"feed_forward", TABLES, paper},
     {"norm", MODELS, paper},
     {"activation", TABLES, paper},
-    {"length_mean", KIND(WORDS), paper},
-    {"length_deviation", KIND(WORDS), paper},
+    {"length_mean", "words", paper},
+    {"length_deviation", "words", paper},
     {"symbols", PAIRS, paper},
-    {"depth_mean", KIND(TREES), paper},
-    {"depth_deviation", KIND(TREES), paper},
-    {"arity", KIND(TREES) | KIND(EXPRESSIONS), paper},
+    {"depth_mean", "trees", paper},
+    {"depth_deviation", "trees", paper},
+    {"arity", "trees expressions", paper},
     {"rate_initial", PAIRS, paper},
     {"rate_peak", PAIRS, paper},
     {"rate_final", PAIRS, paper},
     {"warmup_share", PAIRS, paper},
-    {"attention_dropout", KIND(IMAGES), paper},
-    {"stochastic_depth", KIND(IMAGES), paper},
-    {"weight_decay", KIND(IMAGES), paper},
-    {"train_samples", KIND(IMAGES) | KIND(EXPRESSIONS), paper},
-    {"dev_samples", KIND(IMAGES) | KIND(EXPRESSIONS), paper},
-    {"test_samples", KIND(IMAGES) | KIND(EXPRESSIONS), paper},
-    {"steps", KIND(IMAGES) | KIND(PROBLEMS), paper},
-    {"batch", KIND(PROBLEMS), paper},
-    {"sequence", KIND(PROBLEMS), paper},
-    {"digits", KIND(PROBLEMS), paper},
-    {"expression_depth", KIND(EXPRESSIONS), paper},
-    {"shortest", KIND(EXPRESSIONS), paper},
-    {"longest", KIND(EXPRESSIONS), paper},
+    {"attention_dropout", "images", paper},
+    {"stochastic_depth", "images", paper},
+    {"weight_decay", "images", paper},
+    {"train_samples", "images expressions", paper},
+    {"dev_samples", "images expressions", paper},
+    {"test_samples", "images expressions", paper},
+    {"steps", "images problems", paper},
+    {"batch", "problems", paper},
+    {"sequence", "problems", paper},
+    {"digits", "problems", paper},
+    {"expression_depth", "expressions", paper},
+    {"shortest", "expressions", paper},
+    {"longest", "expressions", paper},
 
     {"steps", PAIRS, code},
     {"batch", TABLES, code},
@@ -58,45 +59,42 @@ static const setting settings[] = {
     {"dropout", PAIRS, code},
     {"attention_dropout", PAIRS, code},
     {"weight_decay", PAIRS, code},
-    {"label_smoothing", KIND(IMAGES), code},
-    {"augment", KIND(IMAGES), code},
-    {"rate_initial", KIND(IMAGES), code},
-    {"rate_peak", KIND(IMAGES), code},
-    {"rate_final", KIND(IMAGES), code},
+    {"label_smoothing", "images", code},
+    {"augment", "images", code},
+    {"rate_initial", "images", code},
+    {"rate_peak", "images", code},
+    {"rate_final", "images", code},
 
-    {"dim", KIND(EXPRESSIONS), arena},
-    {"heads", KIND(EXPRESSIONS), arena},
-    {"encoder_layers", KIND(EXPRESSIONS), arena},
-    {"feed_forward", KIND(EXPRESSIONS), arena},
+    {"dim", "expressions", arena},
+    {"heads", "expressions", arena},
+    {"encoder_layers", "expressions", arena},
+    {"feed_forward", "expressions", arena},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
-/* What set-up code has from there instead (lab/train/budgets.c). */
+/* What set-up code has from there instead (as_code of lab/kinds). */
 static const setting of_code[] = {
-    {"norm", TABLES, code},
-    {"warmup_share", TABLES, code},
-    {"attention_dropout_on", TABLES, code},
-    {"survivors", KIND(IMAGES), code},
-    {"tree_paths", KIND(TREES), code},
+    {"norm", TABLES, code},        {"warmup_share", TABLES, code}, {"attention_dropout_on", TABLES, code},
+    {"survivors", "images", code}, {"tree_paths", "trees", code},
 };
 
-static const char *find(const setting *list, size_t count, lab_task_kind kind, const char *field) {
+static const char *find(const setting *list, size_t count, const lab_task_class *class, const char *field) {
     for (size_t i = 0; i < count; i++)
-        if ((list[i].kinds & 1u << kind) != 0 && strcmp(list[i].field, field) == 0)
+        if (lab_class_among(class, list[i].kinds) && strcmp(list[i].field, field) == 0)
             return list[i].source;
     return NULL;
 }
 
-const char *lab_setting_source(lab_task_kind kind, lab_setup setup, const char *field) {
-    const char *source = setup == LAB_SETUP_CODE ? find(of_code, sizeof of_code / sizeof *of_code, kind, field) : NULL;
+const char *lab_setting_source(const lab_task_class *class, lab_setup setup, const char *field) {
+    const char *source = setup == LAB_SETUP_CODE ? find(of_code, sizeof of_code / sizeof *of_code, class, field) : NULL;
     if (source == NULL)
-        source = find(settings, SETTINGS, kind, field);
+        source = find(settings, SETTINGS, class, field);
     return source != NULL ? source : ours;
 }
 
-const char *lab_setting_at(lab_task_kind kind, size_t index) {
+const char *lab_setting_at(const lab_task_class *class, size_t index) {
     for (size_t i = 0; i < SETTINGS; i++)
-        if ((settings[i].kinds & 1u << kind) != 0 && index-- == 0)
+        if (lab_class_among(class, settings[i].kinds) && index-- == 0)
             return settings[i].field;
     return NULL;
 }

@@ -14,9 +14,9 @@
  *   ours              neither
  *
  * Fields that are not listed are ours. */
-const char *lab_setting_source(lab_task_kind kind, lab_setup setup, const char *field);
+const char *lab_setting_source(const lab_task_class *class, lab_setup setup, const char *field);
 
 /* Listed fields of a kind in set-up paper, one after the other; NULL past the end. */
-const char *lab_setting_at(lab_task_kind kind, size_t index);
+const char *lab_setting_at(const lab_task_class *class, size_t index);
 
 #endif

@@ -5,13 +5,14 @@
 #ifndef LAB_SUMMARY_H
 #define LAB_SUMMARY_H
 
-#include "report/measure.h"
 #include "report/statistic.h"
-#include "task/task.h"
+#include "task/measure.h"
+#include "task/task_class.h"
 #include "train/store.h"
 
 #define LAB_SUMMARY_MAX_LENGTHS 16
 #define LAB_SUMMARY_MAX_BINS 32
+#define LAB_SUMMARY_MAX_SCORES 8
 
 /* Trees of one depth, or of so many nodes. */
 typedef struct lab_summary_bin {
@@ -35,17 +36,13 @@ typedef struct lab_summary_row {
     size_t mark;      /* its number in the summary: dash and markers of its lines, the same in all sections */
     size_t run_count; /* all of them, finished or not */
     const lab_run **runs;
-    size_t done; /* finished */
-    /* On the test set, teacher-forced, shares in [0, 1]; of images the best epoch's. greedy_exact: of problems the
-     * share solved. */
-    lab_statistic accuracy, exact, greedy_exact, loss;
-    lab_statistic perplexity, bits_per_byte; /* text */
-    lab_statistic steps_to_99;               /* over the seeds that got there */
+    size_t done;                                  /* finished */
+    lab_statistic scores[LAB_SUMMARY_MAX_SCORES]; /* on the test set, by the columns of the section's class */
+    lab_statistic steps_to_99;                    /* over the seeds that got there */
     lab_statistic tokens_per_second, wall_seconds, peak_bytes, parameters;
     lab_statistic at_length[LAB_SUMMARY_MAX_LENGTHS]; /* accuracy on test sets of the section's other lengths */
     lab_statistic greedy_at_length[LAB_SUMMARY_MAX_LENGTHS];
     lab_summary_bin_score *at_depth, *at_nodes; /* trees, expressions: [depths.count], [nodes.count]; else NULL */
-    lab_statistic accuracy_half, accuracy_last; /* images: best up to half of the epochs, and after the last one */
     bool has_published;
     double published, published_deviation; /* accuracy in [0, 1] at budget paper; deviation < 0: not printed */
     bool has_published_half;               /* images: what is published at half of the epochs */
@@ -54,16 +51,19 @@ typedef struct lab_summary_row {
 
 typedef struct lab_summary_section {
     const char *task, *budget, *setup, *embedding_init;
-    lab_task_kind kind;  /* of an unknown task: words */
-    lab_measure measure; /* what its tables are about: solved or loss of problems, the loss of text, else accuracy */
-    lab_order order;     /* trees */
-    bool other_trees;    /* of more or fewer children than two: nothing is published of these */
-    char title[64];      /* the task's name, of trees with its order, of expressions with what is asked:
+    const lab_task_class *class; /* of an unknown task: words */
+    size_t lead;                 /* the column of the class that its tables are about */
+    lab_measure measure;         /* of that */
+    lab_order order;             /* trees */
+    const char *variant;         /* static; NULL: none */
+    bool unpublished;            /* nothing is published of such data, whatever the task's name */
+    char title[64];              /* the task's name, of trees with its order, of expressions with what is asked:
                               "tree-copy, depth first", "listops, parity", "listops, digit, pretrained" */
-    const char *config;  /* JSON of its first run: what all runs of a section share, but seed and encoding */
+    const char *config;          /* JSON of its first run: what all runs of a section share, but seed and encoding */
     char scales[48]; /* ", positions times √D, logits over √D", behind the embedding's initialisation; "": neither */
     char data[160];  /* "words of length N(24, 2.4) over 20 symbols", "binary trees of depth N(5, 1), 20 symbols",
                               "CIFAR-10, 50,000 training images" if the runs say so, else "" */
+    char note[64];   /* behind these where a task is described: "read and written level by level" */
     double trained_length; /* mean length of the training words, depth of the trees; 0: unknown */
     size_t lengths[LAB_SUMMARY_MAX_LENGTHS], length_count; /* further mean lengths, or depths, tested; ascending */
     lab_summary_bins depths, nodes;                        /* trees; of expressions nodes are tokens */
@@ -99,6 +99,15 @@ bool lab_summary_shared_machine(const lab_summary *summary, const lab_summary_se
 /* The sections as JSON: {"sections": [{"task": …, "rows": [{"encoding": …, "accuracy": {"mean": …}, …}]}]}. A
  * statistic that no seed has is null. NULL: out of memory. Release with cJSON_Delete. */
 struct cJSON *lab_summary_json(const lab_summary *summary);
+
+/* A score by its name; one without values if the class has no such column. */
+const lab_statistic *lab_summary_named(const lab_summary_section *section, const lab_summary_row *row,
+                                       const char *name);
+/* Whether a column of the class stands in the section's tables. */
+bool lab_summary_shows(const lab_summary_section *section, size_t column);
+bool lab_summary_has_published(const lab_summary_section *section);
+/* What a legend of the section's tables depends on. */
+lab_legend_facts lab_summary_facts(const lab_summary_section *section);
 
 /* The score that a section is about. */
 const lab_statistic *lab_summary_score(const lab_summary_section *section, const lab_summary_row *row);

@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 static const char *const state_names[] = {"started", "done", "stopped", "failed"};
 
@@ -70,17 +71,28 @@ static void add_bins(cJSON *object, const char *name, const lab_summary_bins *bi
     }
 }
 
+/* What every row says, be it null. */
+static const char *const always[] = {"accuracy", "exact", "greedy_exact", "loss"};
+enum { ALWAYS = sizeof always / sizeof *always };
+
+static bool is_always(const char *name) {
+    for (size_t i = 0; i < ALWAYS; i++)
+        if (strcmp(always[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* What not all kinds have. */
 static void add_of_kind(cJSON *object, const lab_summary_section *section, const lab_summary_row *row) {
-    if (section->kind == LAB_TASK_TREES || section->kind == LAB_TASK_EXPRESSIONS) {
+    const lab_task_class *class = section->class;
+    if (class->bins != NULL) {
         add_bins(object, "depths", &section->depths, row->at_depth);
-        add_bins(object, section->kind == LAB_TASK_TREES ? "nodes" : "token_lengths", &section->nodes, row->at_nodes);
-    } else if (section->kind == LAB_TASK_TEXT) {
-        add_statistic(object, "perplexity", &row->perplexity);
-        add_statistic(object, "bits_per_byte", &row->bits_per_byte);
-    } else if (section->kind == LAB_TASK_IMAGES) {
-        add_statistic(object, "accuracy_half", &row->accuracy_half);
-        add_statistic(object, "accuracy_last", &row->accuracy_last);
+        add_bins(object, class->bins->field, &section->nodes, row->at_nodes);
+    }
+    for (size_t c = 0; c < class->column_count; c++)
+        if ((class->columns[c].flags & LAB_SCORE_SIDE) != 0 && !is_always(class->columns[c].name))
+            add_statistic(object, class->columns[c].name, &row->scores[c]);
+    if (class->develops_on_test) {
         add_published(object, "published_half", row->has_published_half, row->published_half,
                       row->published_half_deviation);
     }
@@ -92,11 +104,13 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
     const struct {
         const char *name;
         const lab_statistic *value;
-    } statistics[] = {{"accuracy", &row->accuracy},         {"exact", &row->exact},
-                      {"greedy_exact", &row->greedy_exact}, {"loss", &row->loss},
-                      {"steps_to_99", &row->steps_to_99},   {"tokens_per_second", &row->tokens_per_second},
-                      {"wall_seconds", &row->wall_seconds}, {"peak_bytes", &row->peak_bytes},
+    } statistics[] = {{"steps_to_99", &row->steps_to_99},
+                      {"tokens_per_second", &row->tokens_per_second},
+                      {"wall_seconds", &row->wall_seconds},
+                      {"peak_bytes", &row->peak_bytes},
                       {"parameters", &row->parameters}};
+    for (size_t i = 0; i < ALWAYS; i++)
+        add_statistic(object, always[i], lab_summary_named(section, row, always[i]));
     for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++)
         add_statistic(object, statistics[i].name, statistics[i].value);
     cJSON *lengths = cJSON_AddArrayToObject(object, "lengths");
@@ -150,9 +164,9 @@ struct cJSON *lab_summary_json(const lab_summary *summary) {
         add_scale(object, section, "logit_scale");
         cJSON_AddStringToObject(object, "data", section->data);
         cJSON_AddStringToObject(object, "measure", lab_measure_name(section->measure));
-        if (section->kind == LAB_TASK_TREES)
-            cJSON_AddStringToObject(object, "order", section->order == LAB_ORDER_DEPTH ? "depth" : "breadth");
-        if (section->kind == LAB_TASK_EXPRESSIONS) {
+        if (section->class->variant_field != NULL && section->variant != NULL)
+            cJSON_AddStringToObject(object, section->class->variant_field, section->variant);
+        if (section->class->stores_chance) {
             cJSON_AddNumberToObject(object, "chance", section->chance);
             cJSON_AddNumberToObject(object, "majority", section->majority);
         }

@@ -214,46 +214,79 @@ static locus_status score_bins(lab_summary_bin_score **scores, const lab_summary
     return LOCUS_OK;
 }
 
-/* How bins by size are called. */
-static const char *size_prefix(const lab_summary_section *section) {
-    return section->kind == LAB_TASK_EXPRESSIONS ? "length:" : "nodes:";
-}
-
-static bool has_bins(const lab_summary_section *section) {
-    return section->kind == LAB_TASK_TREES || section->kind == LAB_TASK_EXPRESSIONS;
-}
-
 static locus_status score_trees(lab_summary_row *row, const lab_summary_section *section, const row_finals *finals,
                                 locus_error *error) {
-    const bin_job depth = {finals, "depth:"}, nodes = {finals, size_prefix(section)};
+    const bin_job depth = {finals, "depth:"}, nodes = {finals, section->class->bins->prefix};
     locus_status status = score_bins(&row->at_depth, &section->depths, &depth, error);
     return status == LOCUS_OK ? score_bins(&row->at_nodes, &section->nodes, &nodes, error) : status;
 }
 
-/* ---- expressions, text ---- */
+/* ---- columns ---- */
 
 /* All runs of a section have one test set. */
 static void add_guesses(lab_summary_section *section, const run_finals *run) {
     double value;
-    if (section->kind == LAB_TASK_EXPRESSIONS && find_final(run, "test", "chance", &value))
+    if (section->class->stores_chance && find_final(run, "test", "chance", &value))
         section->chance = value;
-    if (section->kind == LAB_TASK_EXPRESSIONS && find_final(run, "test", "majority", &value))
+    if (section->class->stores_chance && find_final(run, "test", "majority", &value))
         section->majority = value;
 }
 
-/* Problems that are decoded are about the share solved; the others, whose next letters are random, about the loss. */
-static void choose_measure(lab_summary_section *section) {
-    section->measure =
-        section->kind == LAB_TASK_TEXT || section->kind == LAB_TASK_PROBLEMS ? LAB_MEASURE_LOSS : LAB_MEASURE_ACCURACY;
-    for (size_t i = 0; section->kind == LAB_TASK_PROBLEMS && i < section->row_count; i++)
-        if (section->rows[i].greedy_exact.count > 0)
-            section->measure = LAB_MEASURE_SOLVED;
+static bool any_scored(const lab_summary_section *section, size_t column) {
+    for (size_t i = 0; i < section->row_count; i++)
+        if (section->rows[i].scores[column].count > 0)
+            return true;
+    return false;
+}
+
+bool lab_summary_shows(const lab_summary_section *section, size_t column) {
+    const unsigned flags = section->class->columns[column].flags;
+    return (flags & LAB_SCORE_SIDE) != 0 && ((flags & LAB_SCORE_OPTIONAL) == 0 || any_scored(section, column));
+}
+
+/* The first leading column that the tables show: problems that are decoded are about the share solved; the others, whose
+ * next letters are random, about the loss. */
+static void choose_lead(lab_summary_section *section) {
+    const lab_task_class *class = section->class;
+    section->lead = 0;
+    while (section->lead + 1 < class->column_count &&
+           ((class->columns[section->lead].flags & LAB_SCORE_LEADS) == 0 || !lab_summary_shows(section, section->lead)))
+        section->lead++;
+    section->measure = class->columns[section->lead].measure;
+}
+
+/* The column of a score; column_count: there is none. */
+static size_t column_of(const lab_task_class *class, const char *name) {
+    size_t c = 0;
+    while (c < class->column_count && strcmp(class->columns[c].name, name) != 0)
+        c++;
+    return c;
+}
+
+const lab_statistic *lab_summary_named(const lab_summary_section *section, const lab_summary_row *row,
+                                       const char *name) {
+    static const lab_statistic none = {0};
+    const size_t column = column_of(section->class, name);
+    return column < section->class->column_count ? &row->scores[column] : &none;
+}
+
+bool lab_summary_has_published(const lab_summary_section *section) {
+    for (size_t i = 0; i < section->row_count; i++)
+        if (section->rows[i].has_published)
+            return true;
+    return false;
+}
+
+lab_legend_facts lab_summary_facts(const lab_summary_section *section) {
+    return (lab_legend_facts){.sizes = section->length_count > 0,
+                              .solved = section->measure == LAB_MEASURE_SOLVED,
+                              .epochs = section->epochs,
+                              .chance = section->chance,
+                              .majority = section->majority};
 }
 
 const lab_statistic *lab_summary_score(const lab_summary_section *section, const lab_summary_row *row) {
-    return section->measure == LAB_MEASURE_SOLVED ? &row->greedy_exact
-           : section->measure == LAB_MEASURE_LOSS ? &row->loss
-                                                  : &row->accuracy;
+    return &row->scores[section->lead];
 }
 
 const lab_statistic *lab_summary_at(const lab_summary_section *section, size_t row, size_t which) {
@@ -332,7 +365,8 @@ static void add_image_scores(image_scores *to, const run_finals *run, const lab_
                  (points > 0 && best_until(curve + points - 1, 1, total, &to->last[to->lasts]));
 }
 
-static locus_status score_images(lab_summary_row *row, const row_finals *finals, lab_store *store, locus_error *error) {
+static locus_status score_images(lab_summary_row *row, const lab_task_class *class, const row_finals *finals,
+                                 lab_store *store, locus_error *error) {
     image_scores scores = {.half = finals->room[0], .best = finals->room[1], .last = finals->room[2]};
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < finals->count && status == LOCUS_OK; i++) {
@@ -343,9 +377,9 @@ static locus_status score_images(lab_summary_row *row, const row_finals *finals,
             add_image_scores(&scores, &finals->runs[i], curve, points);
         free(curve);
     }
-    row->accuracy_half = lab_statistic_of(scores.half, scores.halves);
-    row->accuracy = lab_statistic_of(scores.best, scores.bests);
-    row->accuracy_last = lab_statistic_of(scores.last, scores.lasts);
+    row->scores[column_of(class, "accuracy_half")] = lab_statistic_of(scores.half, scores.halves);
+    row->scores[column_of(class, "accuracy")] = lab_statistic_of(scores.best, scores.bests);
+    row->scores[column_of(class, "accuracy_last")] = lab_statistic_of(scores.last, scores.lasts);
     return status;
 }
 
@@ -353,22 +387,19 @@ static locus_status score_images(lab_summary_row *row, const row_finals *finals,
 
 static locus_status score_row(lab_summary_row *row, const lab_summary_section *section, const row_finals *finals,
                               lab_store *store, locus_error *error) {
-    row->accuracy = over_finals(finals, "test", "accuracy");
-    row->exact = over_finals(finals, "test", "exact");
-    row->greedy_exact = over_finals(finals, "test", "greedy_exact");
-    row->loss = over_finals(finals, "test", "loss");
-    row->perplexity = over_finals(finals, "test", "perplexity");
-    row->bits_per_byte = over_finals(finals, "test", "bits_per_byte");
+    const lab_task_class *class = section->class;
+    for (size_t c = 0; c < class->column_count && c < LAB_SUMMARY_MAX_SCORES; c++)
+        row->scores[c] = over_finals(finals, "test", class->columns[c].name);
     row->tokens_per_second = over_runs(finals, run_speed);
     row->wall_seconds = over_runs(finals, run_seconds);
     row->peak_bytes = over_runs(finals, run_bytes);
     row->parameters = over_runs(finals, run_parameters);
     score_lengths(row, section, finals);
     locus_status status = steps_to_99(row, finals, store, error);
-    if (status == LOCUS_OK && has_bins(section))
+    if (status == LOCUS_OK && section->class->bins != NULL)
         status = score_trees(row, section, finals, error);
-    if (status == LOCUS_OK && section->kind == LAB_TASK_IMAGES)
-        status = score_images(row, finals, store, error);
+    if (status == LOCUS_OK && class->develops_on_test)
+        status = score_images(row, class, finals, store, error);
     return status;
 }
 
@@ -407,9 +438,9 @@ static locus_status read_section(lab_summary_section *section, lab_store *store,
         for (size_t j = 0; j < finals[i].count && status == LOCUS_OK; j++) {
             const run_finals *run = &finals[i].runs[j];
             add_lengths(section, run);
-            if (has_bins(section)) {
+            if (section->class->bins != NULL) {
                 add_bins(&section->depths, "depth:", run);
-                add_bins(&section->nodes, size_prefix(section), run);
+                add_bins(&section->nodes, section->class->bins->prefix, run);
             }
             add_guesses(section, run);
         }
@@ -422,7 +453,7 @@ locus_status lab_summary_score_section(lab_summary_section *section, lab_store *
     locus_status status = finals ? read_section(section, store, finals, error) : lab_fail_memory(error, "a summary");
     for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++)
         status = score_row(&section->rows[i], section, &finals[i], store, error);
-    choose_measure(section);
+    choose_lead(section);
     for (size_t i = 0; finals && i < section->row_count; i++)
         free_finals(&finals[i]);
     free(finals);

@@ -7,7 +7,6 @@
 #include "task/cifar10.h"
 
 #include "io/fail.h"
-#include "task/family.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -40,7 +39,7 @@ const lab_published_set lab_cifar10_published = {
     .file_count = sizeof files / sizeof *files,
 };
 
-static const char *const class_names[LAB_CIFAR10_CLASSES] = {
+const char *const lab_cifar10_class_names[LAB_CIFAR10_CLASSES] = {
     "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
 };
 
@@ -194,12 +193,14 @@ static locus_status read_set(lab_images *images, const char *path, lab_set which
     return status;
 }
 
-static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_cifar10_generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     static const char *const names[] = {"training", "test", "test"};
     const char *given = draw->options->path;
     lab_images *images = &set->images;
-    *images = (lab_images){
-        .channels = 3, .side = LAB_CIFAR10_SIDE, .classes = LAB_CIFAR10_CLASSES, .class_names = class_names};
+    *images = (lab_images){.channels = 3,
+                           .side = LAB_CIFAR10_SIDE,
+                           .classes = LAB_CIFAR10_CLASSES,
+                           .class_names = lab_cifar10_class_names};
     locus_status status = read_set(images, given != NULL ? given : LAB_CIFAR10_PATH, draw->which, error);
     if (status == LOCUS_OK && draw->samples > images->count) {
         status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "n", "cifar10: %zu %s images were asked for, there are %zu",
@@ -212,13 +213,3 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error
     set->samples = images->count;
     return status;
 }
-
-static const lab_task tasks[] = {
-    {.name = "cifar10",
-     .summary = "32×32 photographs → 10 classes",
-     .kind = LAB_TASK_IMAGES,
-     .class_names = class_names,
-     .generate = generate},
-};
-
-const lab_task_family lab_task_image = {tasks, 1};

@@ -11,6 +11,7 @@
 #define LAB_CIFAR10_H
 
 #include "io/published_set.h"
+#include "task/task.h"
 
 #define LAB_CIFAR10_SIDE 32
 #define LAB_CIFAR10_CLASSES 10
@@ -19,5 +20,8 @@
 
 /* data_batch_1.bin … data_batch_5.bin, test_batch.bin. */
 extern const lab_published_set lab_cifar10_published;
+extern const char *const lab_cifar10_class_names[LAB_CIFAR10_CLASSES];
+
+lab_draw_function lab_cifar10_generate;
 
 #endif

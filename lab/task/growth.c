@@ -95,7 +95,7 @@ bool lab_grower_grow(void *context, size_t sample, int32_t token, int32_t *paren
     if (now->tokens >= input->limits[sample] || (now->tokens > 0 && now->first == now->last))
         return false;
     if (now->tokens > 0)
-        take_place(now, input->options->order, parent, branch);
+        take_place(now, input->options->trees.order, parent, branch);
     const size_t *offsets = input->input_offsets + sample;
     size_t children = input->task->children(input->options, offsets[1] - offsets[0], input->input + offsets[0], token);
     if (children > 0)

@@ -4,7 +4,6 @@
 #include "task/listops.h"
 
 #include "io/fail.h"
-#include "task/family.h"
 
 #include <locus/parallel.h>
 #include <stdlib.h>
@@ -19,10 +18,10 @@ const lab_listops_preset lab_listops_presets[LAB_LISTOPS_PRESETS] = {
 };
 
 void lab_listops_preset_apply(const lab_listops_preset *preset, lab_task_options *options) {
-    options->expression_depth = preset->depth;
-    options->arity = preset->arguments;
-    options->shortest = preset->shortest;
-    options->longest = preset->longest;
+    options->expressions.depth = preset->depth;
+    options->expressions.arguments = preset->arguments;
+    options->expressions.shortest = preset->shortest;
+    options->expressions.longest = preset->longest;
 }
 
 /* ---- checks ---- */
@@ -37,35 +36,38 @@ static size_t longest_possible(size_t depth, size_t arguments, size_t most) {
 
 /* An expression has one token, or four and more. */
 static locus_status check_bounds(const lab_task_options *options, locus_error *error) {
-    const size_t largest = longest_possible(options->expression_depth, options->arity, options->longest);
-    const size_t first = options->shortest < 1 ? 1 : options->shortest < 4 ? 4 : options->shortest + 1;
-    if (first < options->longest && first <= largest)
+    const size_t largest =
+        longest_possible(options->expressions.depth, options->expressions.arguments, options->expressions.longest);
+    const size_t first = options->expressions.shortest < 1   ? 1
+                         : options->expressions.shortest < 4 ? 4
+                                                             : options->expressions.shortest + 1;
+    if (first < options->expressions.longest && first <= largest)
         return LOCUS_OK;
-    if (options->longest < 2 || options->shortest >= options->longest - 1) {
+    if (options->expressions.longest < 2 || options->expressions.shortest >= options->expressions.longest - 1) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "longest", "no length lies between %zu and %zu, both excluded",
-                        options->shortest, options->longest);
+                        options->expressions.shortest, options->expressions.longest);
     }
-    return lab_fail(error, LOCUS_ERROR_ARGUMENT, first < options->longest ? "shortest" : "longest",
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, first < options->expressions.longest ? "shortest" : "longest",
                     "no expression of depth %zu with up to %zu arguments has a length between %zu and %zu, both "
                     "excluded: the shortest have 1 and 4, the longest %s%zu",
-                    options->expression_depth, options->arity, options->shortest, options->longest,
-                    largest >= options->longest ? "at least " : "", largest);
+                    options->expressions.depth, options->expressions.arguments, options->expressions.shortest,
+                    options->expressions.longest, largest >= options->expressions.longest ? "at least " : "", largest);
 }
 
 static locus_status check(const lab_task_options *options, locus_error *error) {
-    if (options->arity < 2 || options->arity > LAB_LISTOPS_MOST_ARGUMENTS) {
+    if (options->expressions.arguments < 2 || options->expressions.arguments > LAB_LISTOPS_MOST_ARGUMENTS) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "arguments", "%zu arguments: an operator has up to 2 … %d",
-                        options->arity, LAB_LISTOPS_MOST_ARGUMENTS);
+                        options->expressions.arguments, LAB_LISTOPS_MOST_ARGUMENTS);
     }
     if (options->path != NULL)
         return LOCUS_OK;
-    if (options->expression_depth < 1 || options->expression_depth > LAB_LISTOPS_MOST_DEPTH) {
+    if (options->expressions.depth < 1 || options->expressions.depth > LAB_LISTOPS_MOST_DEPTH) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "expression-depth", "expressions of depth %zu: there are 1 … %d",
-                        options->expression_depth, LAB_LISTOPS_MOST_DEPTH);
+                        options->expressions.depth, LAB_LISTOPS_MOST_DEPTH);
     }
-    if (options->longest > LAB_LISTOPS_MOST_LENGTH) {
+    if (options->expressions.longest > LAB_LISTOPS_MOST_LENGTH) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "longest", "lengths below %zu: at most %d tokens",
-                        options->longest, LAB_LISTOPS_MOST_LENGTH);
+                        options->expressions.longest, LAB_LISTOPS_MOST_LENGTH);
     }
     return check_bounds(options, error);
 }
@@ -95,7 +97,7 @@ static void fill_task(void *context, size_t task, size_t worker) {
     (void)worker;
     drawing *d = context;
     lab_listops_frame frames[LAB_LISTOPS_MOST_DEPTH];
-    const bool parity = d->draw->options->asked == LAB_ASKED_PARITY;
+    const bool parity = d->draw->options->expressions.asked == LAB_ASKED_PARITY;
     for (size_t i = task * SAMPLES_OF_A_TASK; i < last_of(d, task); i++) {
         const size_t start = d->set->input_offsets[i], n = d->shapes[i].length + 1;
         int32_t *tokens = d->set->input + start;
@@ -170,7 +172,7 @@ static locus_status check_digest(const lab_task_options *options, locus_error *e
                     options->path);
 }
 
-static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_listops_generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     const lab_task_options *options = draw->options;
     locus_status status = check(options, error);
     if (status != LOCUS_OK)
@@ -179,25 +181,12 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error
         status = check_digest(options, error);
         return status == LOCUS_OK ? lab_listops_load(set, draw, error) : status;
     }
-    drawing d = {draw, set, {options->expression_depth, options->arity, options->shortest, options->longest}, NULL};
+    drawing d = {draw,
+                 set,
+                 {options->expressions.depth, options->expressions.arguments, options->expressions.shortest,
+                  options->expressions.longest},
+                 NULL};
     status = draw_set(&d, error);
     free(d.shapes);
     return status;
 }
-
-static size_t vocabulary(const lab_task_options *options) {
-    (void)options;
-    return LAB_LISTOPS_TOKENS;
-}
-
-static const lab_task tasks[] = {{
-    .name = "listops",
-    .summary = "expression over digits → its value, or whether that is odd",
-    .kind = LAB_TASK_EXPRESSIONS,
-    .published = {.expression_depth = 7, .arity = 7, .shortest = 250, .longest = 1000},
-    .token_texts = lab_listops_texts,
-    .generate = generate,
-    .vocabulary = vocabulary,
-}};
-
-const lab_task_family lab_task_listops = {tasks, sizeof tasks / sizeof *tasks};

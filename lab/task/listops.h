@@ -54,6 +54,9 @@ void lab_listops_preset_apply(const lab_listops_preset *preset, lab_task_options
 #define LAB_LISTOPS_MOST_ARGUMENTS 1000
 #define LAB_LISTOPS_MOST_LENGTH 1000000
 
+/* Draws the set, or reads it from options->path. */
+lab_draw_function lab_listops_generate;
+
 /* ---- structure and value ---- */
 
 typedef enum lab_listops_flaw {

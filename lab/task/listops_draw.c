@@ -10,7 +10,6 @@
  *
  * While a shape is drawn, `length` is the least that it can still have: an operator with n arguments takes one token's
  * place and makes n + 2 of it. Once that is too much the rest of the tree is of no interest. */
-#include "task/family.h"
 #include "task/listops.h"
 
 #include <locus/random.h>

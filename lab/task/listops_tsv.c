@@ -137,7 +137,9 @@ locus_status lab_listops_load(lab_dataset *set, const lab_draw *draw, locus_erro
         return lab_fail_memory(error, "a path");
     loading l = {.path = path,
                  .draw = draw,
-                 .builder = {.set = set, .asked = draw->options->asked, .arguments = draw->options->arity}};
+                 .builder = {.set = set,
+                             .asked = draw->options->expressions.asked,
+                             .arguments = draw->options->expressions.arguments}};
     locus_status status = read_lines(&l, error);
     if (status == LOCUS_OK && set->samples == 0)
         status = lab_fail(error, LOCUS_ERROR_IO, "data", "%s: there is no expression in it", path);

@@ -16,7 +16,6 @@
 #include "task/problem.h"
 
 #include "io/fail.h"
-#include "task/family.h"
 
 #include <locus/random.h>
 #include <math.h>
@@ -26,7 +25,6 @@
 #define MOST_TOKENS ((size_t)1 << 31)
 #define MOST_SEQUENCE 1000000
 #define MOST_NORMAL 8.6 /* no standard normal of locus_random is farther from 0 */
-#define LETTERS 26
 
 /* The numbers of one sample, one after another. */
 typedef struct stream {
@@ -55,17 +53,17 @@ static uint64_t draw_number(stream *numbers, size_t digits) {
 }
 
 static void draw_addition(lab_problem *problem, stream *numbers, const lab_task_options *options) {
-    uint64_t first = draw_number(numbers, options->digits);
-    lab_problem_addition(problem, first, draw_number(numbers, options->digits));
+    uint64_t first = draw_number(numbers, options->problems.digits);
+    lab_problem_addition(problem, first, draw_number(numbers, options->problems.digits));
 }
 
 static void draw_index(lab_problem *problem, stream *numbers, const lab_task_options *options) {
     char string[LAB_PROBLEM_MOST_STRING + 1];
-    double drawn = floor(options->length_mean +
-                         options->length_deviation * locus_random_normal(&numbers->random, numbers->next++));
+    double drawn = floor(options->problems.length_mean +
+                         options->problems.length_deviation * locus_random_normal(&numbers->random, numbers->next++));
     size_t length = drawn < 1.0 ? 1 : drawn > LAB_PROBLEM_MOST_STRING ? LAB_PROBLEM_MOST_STRING : (size_t)drawn;
     for (size_t i = 0; i < length; i++)
-        string[i] = (char)('a' + (int)below(numbers, options->symbols));
+        string[i] = (char)('a' + (int)below(numbers, options->problems.symbols));
     string[length] = '\0';
     lab_problem_index(problem, string, (size_t)below(numbers, length));
 }
@@ -111,13 +109,13 @@ static size_t letter_place(size_t letter, size_t piece) {
 
 static size_t read_search(const lab_sequences *sequences, uint64_t index, int32_t *tokens) {
     const source *from = sequences->source;
-    const size_t piece = (size_t)from->options.length_mean, round = 2 * piece + 1;
+    const size_t piece = (size_t)from->options.problems.length_mean, round = 2 * piece + 1;
     stream numbers = open_stream(from->seed, from->which, index);
     size_t begins = 0; /* the substring: number of its first letter */
     for (size_t place = 0; place < sequences->length; place++) {
         size_t within = place % round, rounds = place / round;
         if (within < piece) {
-            tokens[place] = 1 + (int32_t)below(&numbers, from->options.symbols);
+            tokens[place] = 1 + (int32_t)below(&numbers, from->options.problems.symbols);
         } else if (within == piece) {
             tokens[place] = 0;
             begins = (size_t)below(&numbers, 2 * piece * rounds + 1);
@@ -131,31 +129,31 @@ static size_t read_search(const lab_sequences *sequences, uint64_t index, int32_
 /* ---- options ---- */
 
 static locus_status check_sequence(const lab_draw *draw, locus_error *error) {
-    if (draw->options->sequence < 2 || draw->options->sequence > MOST_SEQUENCE) {
+    if (draw->options->problems.sequence < 2 || draw->options->problems.sequence > MOST_SEQUENCE) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "sequence", "sequences of %zu characters: give 2 to %d",
-                        draw->options->sequence, MOST_SEQUENCE);
+                        draw->options->problems.sequence, MOST_SEQUENCE);
     }
     return LOCUS_OK;
 }
 
 static locus_status check_symbols(const lab_draw *draw, locus_error *error) {
-    if (draw->options->symbols < 1 || draw->options->symbols > LETTERS) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu letters: %s takes 1 to %d", draw->options->symbols,
-                        draw->task->name, LETTERS);
+    if (draw->options->problems.symbols < 1 || draw->options->problems.symbols > LAB_PROBLEM_LETTERS) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu letters: %s takes 1 to %d",
+                        draw->options->problems.symbols, draw->task->name, LAB_PROBLEM_LETTERS);
     }
     return LOCUS_OK;
 }
 
 static locus_status check_addition(const lab_draw *draw, locus_error *error) {
-    if (draw->options->digits < 1 || draw->options->digits > LAB_PROBLEM_MOST_DIGITS) {
+    if (draw->options->problems.digits < 1 || draw->options->problems.digits > LAB_PROBLEM_MOST_DIGITS) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "digits", "numbers of %zu digits: give 1 to %d",
-                        draw->options->digits, LAB_PROBLEM_MOST_DIGITS);
+                        draw->options->problems.digits, LAB_PROBLEM_MOST_DIGITS);
     }
     return check_sequence(draw, error);
 }
 
 static locus_status check_index(const lab_draw *draw, locus_error *error) {
-    double mean = draw->options->length_mean, deviation = draw->options->length_deviation;
+    double mean = draw->options->problems.length_mean, deviation = draw->options->problems.length_deviation;
     if (!(mean >= 1.0 && mean <= LAB_PROBLEM_MOST_STRING)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length", "strings of %g letters: give a mean of 1 to %d", mean,
                         LAB_PROBLEM_MOST_STRING);
@@ -172,16 +170,16 @@ static locus_status check_index(const lab_draw *draw, locus_error *error) {
 }
 
 static locus_status check_search(const lab_draw *draw, locus_error *error) {
-    double length = draw->options->length_mean;
+    double length = draw->options->problems.length_mean;
     if (!(length >= 1.0 && length <= MOST_SEQUENCE && floor(length) == length)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length",
                         "random strings and substrings of %g letters: give a whole number from 1 to %d", length,
                         MOST_SEQUENCE);
     }
-    if (draw->options->length_deviation != 0.0) {
+    if (draw->options->problems.length_deviation != 0.0) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length-deviation",
-                        "a deviation of lengths %g: those of %s are all the same", draw->options->length_deviation,
-                        draw->task->name);
+                        "a deviation of lengths %g: those of %s are all the same",
+                        draw->options->problems.length_deviation, draw->task->name);
     }
     locus_status status = check_symbols(draw, error);
     return status == LOCUS_OK ? check_sequence(draw, error) : status;
@@ -206,7 +204,7 @@ static locus_status open_source(lab_dataset *set, const lab_draw *draw, draw_pro
     fill_source(from, draw, draws);
     set->samples = draw->samples;
     set->sequences = (lab_sequences){.count = draw->samples > 0 ? draw->samples : UINT64_MAX,
-                                     .length = draw->options->sequence,
+                                     .length = draw->options->problems.sequence,
                                      .read = draws != NULL ? read_problems : read_search,
                                      .release = release_source,
                                      .source = from};
@@ -261,20 +259,20 @@ static locus_status generate_problems(lab_dataset *set, const lab_draw *draw, dr
     return status;
 }
 
-static locus_status generate_addition(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_problem_generate_addition(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     locus_status status = check_addition(draw, error);
     return status == LOCUS_OK ? generate_problems(set, draw, draw_addition, error) : status;
 }
 
-static locus_status generate_index(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_problem_generate_index(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     locus_status status = check_index(draw, error);
     return status == LOCUS_OK ? generate_problems(set, draw, draw_index, error) : status;
 }
 
-static locus_status generate_search(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_problem_generate_search(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     source from;
     fill_source(&from, draw, NULL);
-    const lab_sequences sequences = {.length = draw->options->sequence, .source = &from};
+    const lab_sequences sequences = {.length = draw->options->problems.sequence, .source = &from};
     locus_status status = check_search(draw, error);
     status = status == LOCUS_OK ? allocate_offsets(set, draw, error) : status;
     if (status != LOCUS_OK)
@@ -287,69 +285,17 @@ static locus_status generate_search(lab_dataset *set, const lab_draw *draw, locu
     return status;
 }
 
-static locus_status open_addition(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_problem_open_addition(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     locus_status status = check_addition(draw, error);
     return status == LOCUS_OK ? open_source(set, draw, draw_addition, error) : status;
 }
 
-static locus_status open_index(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_problem_open_index(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     locus_status status = check_index(draw, error);
     return status == LOCUS_OK ? open_source(set, draw, draw_index, error) : status;
 }
 
-static locus_status open_search(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_problem_open_search(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     locus_status status = check_search(draw, error);
     return status == LOCUS_OK ? open_source(set, draw, NULL, error) : status;
 }
-
-/* ---- the tasks ---- */
-
-#define ADDITION_CHARACTERS " #+0123456789;=?aden"
-#define INDEX_CHARACTERS " #'0123456789:;=?[]abcdefghijklmnopqrstuvwxyz"
-#define SEARCH_CHARACTERS ">abcdefghijklmnopqrstuvwxyz"
-
-static size_t addition_vocabulary(const lab_task_options *options) {
-    (void)options;
-    return sizeof ADDITION_CHARACTERS - 1;
-}
-
-/* All letters, however many of them strings are made of: "s" is one. */
-static size_t index_vocabulary(const lab_task_options *options) {
-    (void)options;
-    return sizeof INDEX_CHARACTERS - 1;
-}
-
-static size_t search_vocabulary(const lab_task_options *options) {
-    return 1 + (options->symbols < LETTERS ? options->symbols : LETTERS);
-}
-
-static const lab_task tasks[] = {
-    {.name = "addition",
-     .summary = "two numbers → their sum, digit by digit",
-     .kind = LAB_TASK_PROBLEMS,
-     .published = {.digits = 8, .sequence = 641},
-     .characters = ADDITION_CHARACTERS,
-     .solved = true,
-     .generate = generate_addition,
-     .open_sequences = open_addition,
-     .vocabulary = addition_vocabulary},
-    {.name = "substring-index",
-     .summary = "a string and an index → the rest of the string from there",
-     .kind = LAB_TASK_PROBLEMS,
-     .published = {.length_mean = 13.0, .symbols = LETTERS, .sequence = 641},
-     .characters = INDEX_CHARACTERS,
-     .solved = true,
-     .generate = generate_index,
-     .open_sequences = open_index,
-     .vocabulary = index_vocabulary},
-    {.name = "substring-search",
-     .summary = "random strings, each followed by a part of what stands before",
-     .kind = LAB_TASK_PROBLEMS,
-     .published = {.length_mean = 16.0, .symbols = 4, .sequence = 513},
-     .characters = SEARCH_CHARACTERS,
-     .generate = generate_search,
-     .open_sequences = open_search,
-     .vocabulary = search_vocabulary},
-};
-
-const lab_task_family lab_task_problem = {tasks, sizeof tasks / sizeof *tasks};

@@ -20,6 +20,11 @@
 
 #define LAB_PROBLEM_MOST_DIGITS 18   /* so that sums fit 64 bits */
 #define LAB_PROBLEM_MOST_STRING 4096 /* characters of a string */
+#define LAB_PROBLEM_LETTERS 26
+
+/* Sets of single problems, and of sequences. */
+lab_draw_function lab_problem_generate_addition, lab_problem_generate_index, lab_problem_generate_search;
+lab_draw_function lab_problem_open_addition, lab_problem_open_index, lab_problem_open_search;
 
 typedef struct lab_problem {
     size_t prompt, length;                       /* characters of the prompt, and of all */

@@ -2,6 +2,7 @@
 /* How problems are written, and characters as tokens. */
 #include "io/fail.h"
 #include "task/problem.h"
+#include "task/task_class.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -46,7 +47,7 @@ void lab_problem_index(lab_problem *problem, const char *string, size_t index) {
 
 int32_t lab_problem_token(const lab_task *task, const lab_task_options *options, char character) {
     const char *found = character == '\0' ? NULL : strchr(task->characters, character);
-    return found != NULL && (size_t)(found - task->characters) < task->vocabulary(options)
+    return found != NULL && (size_t)(found - task->characters) < lab_task_vocabulary(task, options)
                ? (int32_t)(found - task->characters)
                : -1;
 }
@@ -79,7 +80,7 @@ static locus_status fail_character(const lab_task *task, const lab_task_options 
         place++;
     name_character(name, sizeof name, text + at);
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, "prompt", "%s, character %zu of the text: %s knows only \"%.*s\"",
-                    name, place, task->name, (int)task->vocabulary(options), task->characters);
+                    name, place, task->name, (int)lab_task_vocabulary(task, options), task->characters);
 }
 
 locus_status lab_problem_encode(const lab_task *task, const lab_task_options *options, const char *text,

@@ -1,101 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The registry of tasks, and what their data sets have in common. */
+/* What data sets of all kinds have in common. */
 #include "task/task.h"
 
 #include "io/fail.h"
-#include "task/family.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_NAME 32
-
-static const lab_task_family *const families[] = {
-    &lab_task_sequence, &lab_task_tree, &lab_task_image, &lab_task_problem, &lab_task_text, &lab_task_listops,
-};
-
-size_t lab_task_count(void) {
-    size_t count = 0;
-    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-        count += families[f]->count;
-    return count;
-}
-
-const lab_task *lab_task_at(size_t index) {
-    for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
-        if (index < families[f]->count)
-            return &families[f]->tasks[index];
-        index -= families[f]->count;
-    }
-    return NULL;
-}
-
-const lab_task *lab_task_find(const char *name) {
-    for (size_t i = 0; name != NULL && i < lab_task_count(); i++)
-        if (strcmp(lab_task_at(i)->name, name) == 0)
-            return lab_task_at(i);
-    return NULL;
-}
-
-/* Levenshtein's distance of two words; words that are longer than any name are as far as can be. */
-static size_t edits(const char *a, const char *b) {
-    size_t n = strlen(a), m = strlen(b), row[MOST_NAME + 1];
-    if (n > MOST_NAME || m > MOST_NAME)
-        return n > m ? n : m;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t replace = corner + (a[i - 1] != b[j - 1]);
-            size_t least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            corner = row[j];
-            row[j] = replace < least ? replace : least;
-        }
-    }
-    return row[m];
-}
-
-const char *lab_task_nearest(const char *name) {
-    const char *nearest = lab_task_at(0)->name;
-    size_t best = SIZE_MAX;
-    for (size_t i = 0; name != NULL && i < lab_task_count(); i++) {
-        size_t distance = edits(name, lab_task_at(i)->name);
-        if (distance < best) {
-            best = distance;
-            nearest = lab_task_at(i)->name;
-        }
-    }
-    return nearest;
-}
-
 lab_task_options lab_task_default(const lab_task *task) {
     return task->published;
-}
-
-size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options) {
-    switch (task->kind) {
-    case LAB_TASK_WORDS:
-        return options->symbols + 2;
-    case LAB_TASK_TREES:
-        return options->symbols + 1;
-    case LAB_TASK_IMAGES:
-        return 0;
-    case LAB_TASK_PROBLEMS:
-        return task->vocabulary(options);
-    case LAB_TASK_TEXT:
-        return options->symbols;
-    case LAB_TASK_EXPRESSIONS:
-        return task->vocabulary(options);
-    }
-    return 0;
-}
-
-size_t lab_task_classes(const lab_task *task, const lab_task_options *options) {
-    if (task->kind == LAB_TASK_EXPRESSIONS)
-        return options->asked == LAB_ASKED_PARITY ? 2 : 10;
-    return task->kind == LAB_TASK_IMAGES ? 10 : 0;
 }
 
 size_t lab_longest(size_t samples, const size_t *offsets) {
@@ -107,9 +20,7 @@ size_t lab_longest(size_t samples, const size_t *offsets) {
     return longest;
 }
 
-typedef locus_status draw_function(lab_dataset *set, const lab_draw *draw, locus_error *error);
-
-static locus_status draw_set(lab_dataset *set, const lab_draw *draw, draw_function *function, locus_error *error) {
+static locus_status draw_set(lab_dataset *set, const lab_draw *draw, lab_draw_function *function, locus_error *error) {
     memset(set, 0, sizeof *set);
     if ((unsigned)draw->which > LAB_SET_TEST)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "set", "set %d: there are train, dev and test", (int)draw->which);

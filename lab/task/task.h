@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks: sources of samples. A data set is packed: tokens end to end with offsets, no padding.
+/* Tasks: sources of samples. A data set is packed: tokens end to end with offsets, no padding. What differs between
+ * the kinds of tasks is asked of their classes (task_class.h).
  *
  * Words and trees: (input, target). Symbols are numbered from 1 and 0 is the start token. Words end with an end token,
  * vocabulary − 1; trees have none, they are over when no child is open. Sets hold neither start nor end tokens.
@@ -17,16 +18,6 @@
 #include <stdio.h>
 
 typedef enum lab_set { LAB_SET_TRAIN = 0, LAB_SET_DEV = 1, LAB_SET_TEST = 2 } lab_set;
-typedef enum lab_task_kind {
-    LAB_TASK_WORDS = 0,
-    LAB_TASK_TREES = 1,
-    LAB_TASK_IMAGES = 2,
-    LAB_TASK_PROBLEMS = 3,
-    LAB_TASK_TEXT = 4,
-    LAB_TASK_EXPRESSIONS = 5
-} lab_task_kind;
-enum { LAB_TASK_KINDS = 6 };
-
 /* In which order the nodes of an output tree are written: level by level, or each node before its children, first child
  * first. Inputs are always read level by level. */
 typedef enum lab_order { LAB_ORDER_BREADTH = 0, LAB_ORDER_DEPTH = 1 } lab_order;
@@ -34,24 +25,63 @@ typedef enum lab_order { LAB_ORDER_BREADTH = 0, LAB_ORDER_DEPTH = 1 } lab_order;
 /* What is asked of an expression: its value, one of ten classes, or whether that is odd. */
 typedef enum lab_asked { LAB_ASKED_DIGIT = 0, LAB_ASKED_PARITY = 1 } lab_asked;
 
-/* What a kind does not use is 0. */
+/* Words of length max(1, ⌊N(mean, deviation)⌋) over an alphabet. */
+typedef struct lab_word_options {
+    double length_mean, length_deviation;
+    size_t symbols; /* 20 as published */
+} lab_word_options;
+
+/* Trees of depth max(0, ⌊N(mean, deviation)⌋); a leaf has depth 0. */
+typedef struct lab_tree_options {
+    double depth_mean, depth_deviation;
+    size_t symbols; /* leaves and operators, as each task's own table says (20, 4, 128) */
+    size_t arity;   /* children of an inner node, 2 as published */
+    lab_order order;
+} lab_tree_options;
+
+/* Problems for a decoder, laid end to end in sequences, all but whose last token are read. What a task of them does not
+ * have is 0. */
+typedef struct lab_problem_options {
+    double length_mean, length_deviation; /* of the strings of substring-index and the pieces of substring-search */
+    size_t symbols;                       /* letters of the substring tasks */
+    size_t digits;                        /* addition: of the longest numbers */
+    size_t sequence;                      /* tokens */
+} lab_problem_options;
+
+typedef struct lab_text_options {
+    size_t symbols;  /* the token files' vocabulary */
+    size_t sequence; /* tokens of a window, all but the last of which are read */
+} lab_text_options;
+
+typedef struct lab_expression_options {
+    size_t depth;             /* operators stand at depths 1 … depth − 1 */
+    size_t arguments;         /* the most that an operator has */
+    size_t shortest, longest; /* lengths lie between them, both excluded */
+    lab_asked asked;
+} lab_expression_options;
+
+/* What texts of one's own are cut into. */
+typedef enum lab_token_kind { LAB_TOKENS_WORDS = 0, LAB_TOKENS_CHARACTERS = 1, LAB_TOKENS_BYTES = 2 } lab_token_kind;
+
+typedef struct lab_labelled_options {
+    const char *dev, *test; /* files of their own; NULL: parts of the first one. Borrowed */
+    lab_token_kind tokens;
+    size_t symbols, classes; /* of the training set; 0: not yet known */
+} lab_labelled_options;
+
 typedef struct lab_task_options {
-    double length_mean, length_deviation; /* words: of length max(1, ⌊N(mean, deviation)⌋); so the strings of
-                                             substring-index and the pieces of substring-search */
-    size_t symbols;                       /* words: size of the alphabet, 20 as published; trees: leaves and operators,
-                                             as each task's own table says (20, 4, 128); substring tasks: letters;
-                                             text: the token file's vocabulary */
-    double depth_mean, depth_deviation;   /* trees: of depth max(0, ⌊N(mean, deviation)⌋), a leaf has depth 0 */
-    lab_order order;                      /* trees */
-    size_t arity;     /* trees: children of an inner node, 2 as published; expressions: most arguments of an operator */
-    const char *path; /* images, text, expressions: the folder, archive or file that they are read from; borrowed.
-                                Expressions: NULL: they are drawn */
-    size_t sequence;  /* problems, text: tokens of a sequence; a decoder reads all but the last of them */
-    size_t digits;    /* addition: of the longest numbers */
-    size_t expression_depth;  /* expressions: operators stand at depths 1 … expression_depth − 1 */
-    size_t shortest, longest; /* expressions: lengths lie between them, both excluded */
-    lab_asked asked;          /* expressions */
-    uint64_t digest; /* of what is read from `path` by text and expressions: another one is another task; else 0 */
+    const char *path; /* the folder, archive or file that is read; borrowed. NULL: the task's own place, or drawn */
+    const char *kept; /* the folder of a run that keeps what its data need; borrowed. NULL: there is none */
+    uint64_t digest;  /* of what text and expressions are read from: another one is another task; else 0 */
+    size_t pieces, most_pieces; /* with a pretrained encoder its vocabulary, and the most word pieces of a sample */
+    union {                     /* of the task's kind */
+        lab_word_options words;
+        lab_tree_options trees;
+        lab_problem_options problems;
+        lab_text_options text;
+        lab_expression_options expressions;
+        lab_labelled_options labelled;
+    };
 } lab_task_options;
 
 /* The trees that tokens are nodes of, for all tokens of a packed set or batch. A token's parent stands before it.
@@ -92,6 +122,10 @@ typedef struct lab_dataset {
 } lab_dataset;
 
 typedef struct lab_task lab_task;
+typedef struct lab_task_class lab_task_class;
+
+/* Random streams of the data: + the set. A kind that draws otherwise has a purpose of its own. */
+#define LAB_PURPOSE_DATA (LOCUS_RANDOM_USER + 0x1000u)
 
 /* What is asked of a task's generator. */
 typedef struct lab_draw {
@@ -102,43 +136,32 @@ typedef struct lab_draw {
     uint64_t seed;
 } lab_draw;
 
+/* Fills an empty set. What it has allocated before a failure stays in the set. */
+typedef locus_status lab_draw_function(lab_dataset *set, const lab_draw *draw, locus_error *error);
+/* How many children the output token `symbol` has, given the sample's input; any symbol is answered. */
+typedef size_t lab_children_function(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol);
+
 struct lab_task {
     const char *name;    /* "copy" */
     const char *summary; /* "w → w" */
-    lab_task_kind kind;
+    const lab_task_class *class;
     lab_task_options published;     /* the options as published */
     bool solved;                    /* problems that have an answer, so that decoding can solve them */
     const char *const *class_names; /* images: of each class; else NULL */
-    /* Problems: the character of each token, as many as the vocabulary. Expressions: NULL. */
-    const char *characters;
-    const char *const *token_texts; /* expressions: of each token; else NULL */
-    /* Fills an empty set; checks the options of its kind. What it has allocated before a failure stays in the set.
-     * Text: NULL, it has sequences only. */
-    locus_status (*generate)(lab_dataset *set, const lab_draw *draw, locus_error *error);
-    /* Problems and text: fills set->sequences and set->samples; 0 samples are asked for: all of a text, endless
-     * problems. */
-    locus_status (*open_sequences)(lab_dataset *set, const lab_draw *draw, locus_error *error);
-    /* Problems and expressions: lab_task_vocabulary. */
-    size_t (*vocabulary)(const lab_task_options *options);
+    const char *characters;         /* problems: of each token; else NULL */
+    /* Samples; checks the options of its kind. Text: NULL, it has sequences only. */
+    lab_draw_function *generate;
+    /* Problems and text: set->sequences and set->samples; 0 samples are asked for: all of a text, endless problems.
+     * Else NULL. */
+    lab_draw_function *open_sequences;
     /* Words: writes the target of one input word into `target` (room for the length that is returned), or NULL to ask
      * for the length only. */
     size_t (*transform)(size_t n, const int32_t *input, int32_t *target);
-    /* Trees: how many children the output token `symbol` has, given the sample's input; any symbol is answered. */
-    size_t (*children)(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol);
+    lab_children_function *children; /* trees; else NULL */
 };
-
-size_t lab_task_count(void);
-const lab_task *lab_task_at(size_t index);
-const lab_task *lab_task_find(const char *name); /* NULL: unknown */
-const char *lab_task_nearest(const char *name);  /* the nearest known name, for messages */
 
 /* As published. copy, reverse, repeat: length N(100,10), 20 symbols. Trees: depth N(7,1), arity 2, breadth first. */
 lab_task_options lab_task_default(const lab_task *task);
-/* Of the model's embedding: symbols + 2 (start, end) for words, symbols + 1 for trees, 0 for images, the characters of
- * problems, the token file's own for text, tokens and the start token for expressions. */
-size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options);
-/* Classes of images and expressions; else 0. */
-size_t lab_task_classes(const lab_task *task, const lab_task_options *options);
 
 /* The most tokens of a sample; `offsets` [samples + 1], NULL: none has any. */
 size_t lab_longest(size_t samples, const size_t *offsets);

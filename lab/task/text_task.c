@@ -12,7 +12,6 @@
 
 #include "io/digest.h"
 #include "io/fail.h"
-#include "task/family.h"
 #include "text/text_folder.h"
 #include "text/token_file.h"
 
@@ -76,7 +75,7 @@ locus_status lab_text_describe(const char *folder, lab_task_options *options, lo
             return status;
     }
     options->path = folder;
-    options->symbols = (size_t)numbers[SETS];
+    options->text.symbols = (size_t)numbers[SETS];
     return join_digests(numbers, SETS + 1, &options->digest, error);
 }
 
@@ -103,17 +102,17 @@ static void release(lab_sequences *sequences) {
 /* The folder is what the options were described from. */
 static locus_status check_options(const lab_task_options *options, const char *folder, locus_error *error) {
     lab_task_options found = *options;
-    if (options->sequence < 2 || options->sequence > MOST_SEQUENCE) {
+    if (options->text.sequence < 2 || options->text.sequence > MOST_SEQUENCE) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "sequence",
-                        "sequences of %zu tokens: give 2 to %d, of which all but the last are read", options->sequence,
-                        MOST_SEQUENCE);
+                        "sequences of %zu tokens: give 2 to %d, of which all but the last are read",
+                        options->text.sequence, MOST_SEQUENCE);
     }
     const locus_status status = lab_text_describe(folder, &found, error);
     if (status != LOCUS_OK)
         return status;
-    if (options->symbols != 0 && options->symbols != found.symbols) {
+    if (options->text.symbols != 0 && options->text.symbols != found.text.symbols) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "data", "'%s' has a vocabulary of %zu, and %zu are wanted", folder,
-                        found.symbols, options->symbols);
+                        found.text.symbols, options->text.symbols);
     }
     if (options->digest != 0 && options->digest != found.digest) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "data",
@@ -123,7 +122,7 @@ static locus_status check_options(const lab_task_options *options, const char *f
     return LOCUS_OK;
 }
 
-static locus_status open_sequences(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_text_open(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     const lab_task_options *options = draw->options;
     const char *folder = options->path != NULL ? options->path : LAB_TEXT_FOLDER;
     lab_token_file *file = NULL;
@@ -132,10 +131,10 @@ static locus_status open_sequences(lab_dataset *set, const lab_draw *draw, locus
         file = malloc(sizeof *file);
         status = file != NULL ? open_set(file, folder, draw->which, error) : lab_fail_memory(error, "a token file");
     }
-    const uint64_t count = status == LOCUS_OK ? window_count(file->tokens, options->sequence) : 0;
+    const uint64_t count = status == LOCUS_OK ? window_count(file->tokens, options->text.sequence) : 0;
     if (status == LOCUS_OK && draw->samples > count) {
         status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "n", "%zu sequences of %zu tokens: the %s set in '%s' has %llu",
-                          draw->samples, options->sequence, lab_text_set_names[draw->which], folder,
+                          draw->samples, options->text.sequence, lab_text_set_names[draw->which], folder,
                           (unsigned long long)count);
         lab_token_file_close(file);
     }
@@ -145,7 +144,7 @@ static locus_status open_sequences(lab_dataset *set, const lab_draw *draw, locus
     }
     set->sequences = (lab_sequences){
         .count = draw->samples > 0 ? draw->samples : count,
-        .length = options->sequence,
+        .length = options->text.sequence,
         .read = read_window,
         .release = release,
         .source = file,
@@ -154,13 +153,3 @@ static locus_status open_sequences(lab_dataset *set, const lab_draw *draw, locus
     set->samples = (size_t)set->sequences.count;
     return LOCUS_OK;
 }
-
-static const lab_task tasks[] = {{
-    .name = "text",
-    .summary = "text → its next token",
-    .kind = LAB_TASK_TEXT,
-    .open_sequences = open_sequences,
-    .published = {.sequence = 513},
-}};
-
-const lab_task_family lab_task_text = {tasks, sizeof tasks / sizeof *tasks};

@@ -7,6 +7,8 @@
 
 #define LAB_TEXT_FOLDER "data/text" /* where it is looked for if nothing is said */
 
+lab_draw_function lab_text_open; /* windows of a set */
+
 /* Sets options->path (borrowed), symbols (the vocabulary) and digest (of all three sets; never 0) to what lies in the
  * folder, before anything is made of the options. IO, one line that says how to make it: there is nothing; files are
  * damaged, or don't belong together. */

@@ -15,8 +15,9 @@
  * Sample i of a set has its own stream of random numbers, keyed by (seed, set, i): number 0 is the standard normal z,
  * the others are used one after another. So it depends neither on how many are drawn nor on the order in which targets
  * are written. */
+#include "task/tree_task.h"
+
 #include "io/fail.h"
-#include "task/family.h"
 #include "task/tree_random.h"
 
 #include <math.h>
@@ -25,8 +26,8 @@
 #define MOST_TOKENS ((size_t)1 << 28) /* of a side of a set: 3 GiB with its nodes */
 #define MOST_NODES 1e6 /* that the trees of a task may have on the average, at six deviations above the mean depth */
 
-enum { C3_ELEMENTS = 3, C3_OPERATOR = 4 };
-enum { OPS_LEAVES = 64, OPS_OPERATORS = 60, OPS_EXTRACT = 125, OPS_FLIP_EXTRACT, OPS_TRUNCATE, OPS_NOTHING };
+enum { C3_ELEMENTS = 3, C3_OPERATOR = LAB_TREE_C3_SYMBOLS };
+enum { OPS_LEAVES = 64, OPS_OPERATORS = 60, OPS_EXTRACT = 125, OPS_FLIP_EXTRACT, OPS_TRUNCATE };
 
 /* Trees that one sample after another is made in. */
 typedef struct workshop {
@@ -45,12 +46,12 @@ static locus_status memory(locus_error *error) {
 /* ---- the tasks ---- */
 
 static locus_status draw_input(workshop *shop, size_t leaves, size_t operators, locus_error *error) {
-    const lab_tree_plan plan = {shop->depth, shop->options->arity, {leaves, operators}, false};
+    const lab_tree_plan plan = {shop->depth, shop->options->trees.arity, {leaves, operators}, false};
     return lab_tree_draw(&shop->input, &plan, &shop->draws, error);
 }
 
 static locus_status make_copy(workshop *shop, locus_error *error) {
-    size_t half = shop->options->symbols / 2;
+    size_t half = shop->options->trees.symbols / 2;
     locus_status status = draw_input(shop, half, half, error);
     if (status != LOCUS_OK)
         return status;
@@ -89,7 +90,7 @@ static int32_t own_symbol(const void *context, const lab_tree *from, int32_t nod
 
 static locus_status make_ops(workshop *shop, locus_error *error) {
     const lab_tree_plan plan = {
-        shop->depth > 0 ? shop->depth - 1 : 0, shop->options->arity, {OPS_LEAVES, OPS_OPERATORS}, true};
+        shop->depth > 0 ? shop->depth - 1 : 0, shop->options->trees.arity, {OPS_LEAVES, OPS_OPERATORS}, true};
     locus_status status = lab_tree_draw(&shop->part, &plan, &shop->draws, error);
     if (status != LOCUS_OK)
         return status;
@@ -111,27 +112,28 @@ static locus_status make_ops(workshop *shop, locus_error *error) {
 
 /* ---- children of an output token ---- */
 
-static size_t children_half(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
+size_t lab_tree_children_half(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
     (void)n, (void)input;
-    return symbol > 0 && (size_t)symbol > options->symbols / 2 && (size_t)symbol <= options->symbols ? options->arity
-                                                                                                     : 0;
+    return symbol > 0 && (size_t)symbol > options->trees.symbols / 2 && (size_t)symbol <= options->trees.symbols
+               ? options->trees.arity
+               : 0;
 }
 
-static size_t children_c3(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
+size_t lab_tree_children_c3(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
     (void)n, (void)input;
-    return symbol == C3_OPERATOR ? options->arity : 0;
+    return symbol == C3_OPERATOR ? options->trees.arity : 0;
 }
 
 /* A truncated operator has become a leaf. The input's left leaf is its second token. */
-static size_t children_ops(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
+size_t lab_tree_children_ops(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
     bool truncated = n > 1 && input[0] == OPS_TRUNCATE && input[1] == symbol;
-    return symbol > OPS_LEAVES && symbol <= OPS_LEAVES + OPS_OPERATORS && !truncated ? options->arity : 0;
+    return symbol > OPS_LEAVES && symbol <= OPS_LEAVES + OPS_OPERATORS && !truncated ? options->trees.arity : 0;
 }
 
 /* ---- sets ---- */
 
 static locus_status check_depth(const lab_draw *draw, locus_error *error) {
-    double mean = draw->options->depth_mean, deviation = draw->options->depth_deviation;
+    double mean = draw->options->trees.depth_mean, deviation = draw->options->trees.depth_deviation;
     if (!(mean >= 0.0 && mean <= LAB_TREE_MOST_DEPTH)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "depth", "the mean depth %g is not between 0 and %d", mean,
                         LAB_TREE_MOST_DEPTH);
@@ -152,15 +154,15 @@ static locus_status fail_tokens(locus_error *error) {
 /* Before any memory is taken: single trees, and the set as a whole. */
 static locus_status check_size(const lab_draw *draw, bool unique, locus_error *error) {
     const lab_task_options *options = draw->options;
-    size_t deepest = (size_t)(options->depth_mean + 6.0 * options->depth_deviation);
-    double nodes = lab_tree_expected_nodes(deepest, options->arity);
+    size_t deepest = (size_t)(options->trees.depth_mean + 6.0 * options->trees.depth_deviation);
+    double nodes = lab_tree_expected_nodes(deepest, options->trees.arity);
     if (!unique && nodes > MOST_NODES) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "depth",
                         "trees of depth %zu, six deviations above the mean, have %.3g nodes on the average, more than "
                         "%.0f: give a smaller depth, deviation or arity",
                         deepest, nodes, MOST_NODES);
     }
-    double usual = unique ? 3.0 : lab_tree_expected_nodes((size_t)options->depth_mean, options->arity);
+    double usual = unique ? 3.0 : lab_tree_expected_nodes((size_t)options->trees.depth_mean, options->trees.arity);
     return usual * (double)draw->samples > (double)MOST_TOKENS ? fail_tokens(error) : LOCUS_OK;
 }
 
@@ -170,19 +172,19 @@ static locus_status check(const lab_draw *draw, bool unique, locus_error *error)
     locus_status status = check_depth(draw, error);
     if (status != LOCUS_OK)
         return status;
-    if (options->arity < 1 + (size_t)unique || options->arity > LAB_TREE_MOST_ARITY) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "arity", "arity %zu: %s takes %d to %d children", options->arity,
-                        name, unique ? 2 : 1, LAB_TREE_MOST_ARITY);
+    if (options->trees.arity < 1 + (size_t)unique || options->trees.arity > LAB_TREE_MOST_ARITY) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "arity", "arity %zu: %s takes %d to %d children",
+                        options->trees.arity, name, unique ? 2 : 1, LAB_TREE_MOST_ARITY);
     }
-    bool fixed = draw->task->children != children_half;
-    if (fixed && options->symbols != draw->task->published.symbols) {
+    bool fixed = draw->task->children != lab_tree_children_half;
+    if (fixed && options->trees.symbols != draw->task->published.trees.symbols) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: %s has %zu, each with its meaning",
-                        options->symbols, name, draw->task->published.symbols);
+                        options->trees.symbols, name, draw->task->published.trees.symbols);
     }
-    if (options->symbols < 2 || options->symbols % 2 != 0 || options->symbols > 1000000) {
+    if (options->trees.symbols < 2 || options->trees.symbols % 2 != 0 || options->trees.symbols > 1000000) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols",
                         "%zu symbols: %s takes an even number from 2 to 1000000, half for leaves, half for operators",
-                        options->symbols, name);
+                        options->trees.symbols, name);
     }
     return check_size(draw, unique, error);
 }
@@ -225,7 +227,8 @@ static locus_status append(side *to, size_t sample, const lab_tree *tree, lab_or
 
 /* ⌊N(mean, deviation)⌋, at least 0. */
 static size_t draw_depth(lab_draws *draws, const lab_task_options *options) {
-    double depth = floor(options->depth_mean + options->depth_deviation * locus_random_normal(&draws->random, 0));
+    double depth =
+        floor(options->trees.depth_mean + options->trees.depth_deviation * locus_random_normal(&draws->random, 0));
     draws->next = 1;
     return depth < 0.0 ? 0 : depth > LAB_TREE_MOST_DEPTH ? LAB_TREE_MOST_DEPTH : (size_t)depth;
 }
@@ -256,7 +259,7 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, sample_make
     for (size_t i = 0; status == LOCUS_OK && i < draw->samples; i++) {
         status = make_sample(&shop, make, draw, i, error);
         status = status == LOCUS_OK ? append(&input, i, &shop.input, LAB_ORDER_BREADTH, error) : status;
-        status = status == LOCUS_OK ? append(&target, i, &shop.target, draw->options->order, error) : status;
+        status = status == LOCUS_OK ? append(&target, i, &shop.target, draw->options->trees.order, error) : status;
     }
     lab_tree_destroy(&shop.input);
     lab_tree_destroy(&shop.target);
@@ -264,34 +267,18 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, sample_make
     return status;
 }
 
-static locus_status generate_copy(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_tree_copy(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     return generate(set, draw, make_copy, error);
 }
 
-static locus_status generate_reorder(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_tree_reorder(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     return generate(set, draw, make_reorder, error);
 }
 
-static locus_status generate_c3(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_tree_c3(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     return generate(set, draw, make_c3, error);
 }
 
-static locus_status generate_ops(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+locus_status lab_tree_ops(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     return generate(set, draw, make_ops, error);
 }
-
-#define TREE_TASK(task, says, count, made, arities) \
-    { \
-        .name = task, .summary = says, .kind = LAB_TASK_TREES, .generate = made, .children = arities, \
-        .published = {.depth_mean = 7.0, .depth_deviation = 1.0, .symbols = count, .arity = 2}, \
-    }
-
-static const lab_task tasks[] = {
-    TREE_TASK("tree-copy", "tree → tree", 20, generate_copy, children_half),
-    TREE_TASK("tree-reorder", "tree → its mirror image", 20, generate_reorder, children_half),
-    TREE_TASK("tree-c3", "expression over the group C3 → one step of reduction", C3_OPERATOR, generate_c3, children_c3),
-    TREE_TASK("tree-ops", "operation, name of a node, tree → what it makes of it", OPS_NOTHING, generate_ops,
-              children_ops),
-};
-
-const lab_task_family lab_task_tree = {tasks, sizeof tasks / sizeof *tasks};

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of budgets share. */
+/* Budgets: every size of a training, published and smaller. A kind's class has its own three (lab/kinds);
+ * docs/budgets.md explains them. The numbers are part of the names of runs. */
 #ifndef LAB_BUDGETS_H
 #define LAB_BUDGETS_H
 
-#include "train/config.h"
+#include "train/train_config.h"
 
-/* Fills all but what follows from the set-up. config->task and the task's published data are there. */
-typedef void lab_budget_fill(lab_train_config *config);
+/* Sizes of a budget for a task. paper: as published; quick and smoke: smaller. */
+locus_status lab_train_config_budget(lab_train_config *config, const lab_task *task, const char *budget,
+                                     lab_setup setup, locus_error *error);
+
+/* ---- what classes make theirs of ---- */
 
 /* A smaller training: what it has of everything that budgets vary. */
 typedef struct lab_budget_size {
@@ -21,9 +25,13 @@ void lab_budget_shrink(lab_train_config *config, const lab_budget_size *size);
 /* AdamW, a checkpoint a minute, and a rate that rises and falls as in the published experiments. */
 void lab_budget_training(lab_train_config *config);
 
-/* budgets_tokens.c: problems, text, expressions, each for smoke, quick, paper. */
-extern lab_budget_fill lab_problems_smoke, lab_problems_quick, lab_problems_paper;
-extern lab_budget_fill lab_text_smoke, lab_text_quick, lab_text_paper;
-extern lab_budget_fill lab_expressions_smoke, lab_expressions_quick, lab_expressions_paper;
+/* The encoder-decoder of Tables 1 and 2 with its training, at budget paper. */
+void lab_budget_pairs(lab_train_config *config);
+
+/* No dropout of any kind. */
+void lab_budget_no_dropout(lab_train_config *config);
+
+/* What set-up code has in all three published tables: LayerNorm after each block, a warm-up of 5 epochs of 400. */
+lab_budget_fill lab_budget_tables_code;
 
 #endif

@@ -95,7 +95,7 @@ locus_status lab_best_write(const lab_checkpoint *checkpoint, const lab_train_co
     size_t count = lab_model_parameter_count(checkpoint->model);
     lab_array *arrays = calloc(count + 1, sizeof *arrays);
     char *json = lab_config_json(config), step[32], value[40];
-    const char *measure = lab_config_kind(config) == LAB_TASK_IMAGES ? "dev_error" : "dev_loss";
+    const char *measure = config->task->class->develops_on_test ? "dev_error" : "dev_loss";
     locus_status status = LOCUS_OK;
     if (arrays == NULL || json == NULL) {
         status = lab_fail_memory(error, "a checkpoint");
@@ -198,7 +198,7 @@ static locus_status open_format(lab_safetensors *file, const char *path, const c
 static const char *other_config(const lab_train_config *config, const lab_safetensors *file) {
     const char *json = lab_safetensors_metadata(file, "config");
     lab_train_config found;
-    const lab_run texts = {.task = (char *)(uintptr_t)config->task,
+    const lab_run texts = {.task = (char *)(uintptr_t)config->task->name,
                            .encoding = (char *)(uintptr_t)config->encoding,
                            .budget = (char *)(uintptr_t)config->budget};
     if (json == NULL || lab_config_parse(&found, json, &texts, "the checkpoint", NULL) != LOCUS_OK)

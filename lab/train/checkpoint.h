@@ -10,7 +10,8 @@
 #define LAB_CHECKPOINT_H
 
 #include "train/run_folder.h"
-#include "train/train.h"
+#include "train/store.h"
+#include "train/train_config.h"
 
 /* What a training carries from step to step besides parameters and moments. */
 typedef struct lab_training_state {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What follows from a configuration, what is refused, the texts of encodings and names. */
+/* What follows from a configuration, what is refused, the texts of encodings. */
 #include "train/config.h"
 
 #include "io/fail.h"
-#include "nn/convolution.h"
+#include "model/architecture.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -14,34 +14,34 @@
 /* ---- what follows ---- */
 
 void lab_config_fill(lab_train_config *config) {
-    const lab_task *task = lab_task_find(config->task);
-    if (task == NULL)
-        return;
+    const lab_task_class *class = config->task->class;
     const bool pieces = config->pretrained_digest != 0;
-    const bool trees = task->kind == LAB_TASK_TREES || (task->kind == LAB_TASK_EXPRESSIONS && !pieces);
-    config->model.vocabulary = pieces ? config->data.symbols : lab_task_vocabulary(task, &config->data);
-    config->model.tree_arity = trees ? config->data.arity : 0;
-    config->model.classes = lab_task_classes(task, &config->data);
-}
-
-lab_task_kind lab_config_kind(const lab_train_config *config) {
-    const lab_task *task = lab_task_find(config->task);
-    return task == NULL ? LAB_TASK_WORDS : task->kind;
+    config->model.vocabulary = pieces ? config->data.pieces : lab_task_vocabulary(config->task, &config->data);
+    config->model.tree_arity = class->arity != NULL && !pieces ? class->arity(&config->data) : 0;
+    config->model.classes = lab_task_classes(config->task, &config->data);
 }
 
 const char *lab_config_variant(const lab_train_config *config) {
-    switch (lab_config_kind(config)) {
-    case LAB_TASK_TREES:
-        return lab_order_name(config->data.order);
-    case LAB_TASK_EXPRESSIONS:
-        return lab_asked_name(config->data.asked);
-    case LAB_TASK_WORDS:
-    case LAB_TASK_IMAGES:
-    case LAB_TASK_PROBLEMS:
-    case LAB_TASK_TEXT:
-        break;
-    }
-    return "";
+    const lab_task_class *class = config->task->class;
+    return class->variant != NULL ? class->variant(&config->data) : "";
+}
+
+lab_order lab_config_order(const lab_train_config *config) {
+    return strcmp(lab_config_variant(config), lab_order_name(LAB_ORDER_DEPTH)) == 0 ? LAB_ORDER_DEPTH
+                                                                                    : LAB_ORDER_BREADTH;
+}
+
+void lab_config_set_variant(lab_train_config *config, const char *variant) {
+    const lab_task_class *class = config->task->class;
+    const lab_option *option = class->variant_field != NULL ? lab_class_field(class, class->variant_field) : NULL;
+    for (unsigned i = 0; option != NULL && option->names[i] != NULL; i++)
+        if (strcmp(option->names[i], variant) == 0)
+            memcpy((char *)config + option->offset, &i, sizeof i);
+}
+
+bool lab_config_decodes(const lab_train_config *config) {
+    const lab_task *task = config->task;
+    return task->class->decodes && (task->class->uses == NULL || task->class->uses(task, "greedy-samples"));
 }
 
 uint64_t lab_config_epoch_steps(const lab_train_config *config) {
@@ -70,18 +70,9 @@ lab_schedule lab_config_schedule(const lab_train_config *config) {
 
 lab_task_options lab_config_data(const lab_train_config *config, size_t mean) {
     lab_task_options options = config->data;
-    if (lab_config_kind(config) == LAB_TASK_TREES) {
-        options.depth_mean = (double)mean;
-    } else {
-        options.length_deviation *= (double)mean / options.length_mean;
-        options.length_mean = (double)mean;
-    }
+    if (config->task->class->size != NULL)
+        config->task->class->size->set(&options, mean);
     return options;
-}
-
-size_t lab_config_image_tokens(const lab_model_config *model) {
-    const size_t grid = lab_convolution_grid(model->image_side);
-    return grid * grid;
 }
 
 /* ---- the encoding's text ---- */
@@ -109,7 +100,7 @@ static const char *table_option(const lab_train_config *config) {
     if (config->pretrained != NULL || config->pretrained_digest != 0)
         return NULL;
     const bool plain = config->model.embedding_init == LAB_EMBEDDING_PLAIN;
-    return plain && config->model.architecture != LAB_IMAGE_CLASSIFIER ? "deviation=0.02" : "deviation=1";
+    return plain && lab_architecture_of(&config->model)->vocabulary ? "deviation=0.02" : "deviation=1";
 }
 
 /* What the shorthand of the term `name` leaves out; NULL: nothing. */
@@ -230,17 +221,6 @@ static locus_status check_rates(const lab_train_config *c, locus_error *error) {
     return LOCUS_OK;
 }
 
-/* The development set of images is the test set: the published score is the best that was seen on it. */
-static locus_status check_images(const lab_train_config *c, locus_error *error) {
-    if (c->test_length_count > 0)
-        return refuse(error, "test-lengths", "images have no length");
-    if (c->greedy_samples > 0)
-        return refuse(error, "greedy-samples", "nothing of images is decoded");
-    return c->dev_samples == c->test_samples
-               ? LOCUS_OK
-               : refuse(error, "dev-samples", "images are developed on the test set: --test-samples is its size");
-}
-
 /* Sequences may have no end, and a text is read whole unless it is said how much of it. */
 static locus_status check_endless(const lab_train_config *c, locus_error *error) {
     if (c->steps == 0)
@@ -254,9 +234,9 @@ static locus_status check_endless(const lab_train_config *c, locus_error *error)
 }
 
 static locus_status check_counts(const lab_train_config *c, locus_error *error) {
-    const lab_task_kind kind = lab_config_kind(c);
-    const bool text = kind == LAB_TASK_TEXT, sequences = text || kind == LAB_TASK_PROBLEMS;
-    if ((c->train_samples == 0 && !sequences) || ((c->dev_samples == 0 || c->test_samples == 0) && !text))
+    const lab_task_class *class = c->task->class;
+    if ((c->train_samples == 0 && !class->endless && !class->whole) ||
+        ((c->dev_samples == 0 || c->test_samples == 0) && !class->whole))
         return refuse(error, "samples", "every set needs at least one sample");
     if (c->batch == 0)
         return refuse(error, "batch", "a batch has at least one sample");
@@ -265,33 +245,37 @@ static locus_status check_counts(const lab_train_config *c, locus_error *error) 
 
 /* Kinds of which no sets of other sizes are drawn, and what is never decoded. */
 static locus_status check_tests(const lab_train_config *c, locus_error *error) {
-    const lab_task_kind kind = lab_config_kind(c);
-    const bool trees = kind == LAB_TASK_TREES, pairs = trees || kind == LAB_TASK_WORDS;
-    if (c->test_length_count > 0 && !pairs)
+    const lab_size_axis *size = c->task->class->size;
+    if (c->test_length_count > 0 && size == NULL)
         return refuse(error, "test-lengths", "only words and trees are scored at other lengths or depths");
-    if (c->greedy_samples > 0 && !pairs && !lab_task_find(c->task)->solved)
+    if (c->greedy_samples > 0 && !lab_config_decodes(c))
         return refuse(error, "greedy-samples", "nothing of this task is decoded");
     for (size_t i = 0; i < c->test_length_count; i++) {
         if (c->test_lengths[i] == 0 || c->test_lengths[i] > 1000000) {
-            return trees ? refuse(error, "test-depths", "a mean depth of 1 to 1000000 is needed")
-                         : refuse(error, "test-lengths", "a mean length of 1 to 1000000 is needed");
+            return lab_fail(error, LOCUS_ERROR_ARGUMENT, size->option, "--%s: a mean %s of 1 to 1000000 is needed",
+                            size->option, size->name);
         }
     }
     return LOCUS_OK;
 }
 
+/* The published score is the best that was seen on the test set. */
+static locus_status check_develops(const lab_train_config *c, locus_error *error) {
+    return !c->task->class->develops_on_test || c->dev_samples == c->test_samples
+               ? LOCUS_OK
+               : refuse(error, "dev-samples", "images are developed on the test set: --test-samples is its size");
+}
+
 static locus_status check_samples(const lab_train_config *c, locus_error *error) {
     locus_status status = check_counts(c, error);
-    if (status != LOCUS_OK)
-        return status;
-    return lab_config_kind(c) == LAB_TASK_IMAGES ? check_images(c, error) : check_tests(c, error);
+    if (status == LOCUS_OK)
+        status = check_tests(c, error);
+    if (status == LOCUS_OK)
+        status = check_develops(c, error);
+    return status;
 }
 
 locus_status lab_config_check(const lab_train_config *c, locus_error *error) {
-    if (lab_task_find(c->task) == NULL) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "task", "unknown task '%s': did you mean '%s'?", c->task,
-                        lab_task_nearest(c->task));
-    }
     locus_status status = check_samples(c, error);
     if (status != LOCUS_OK)
         return status;
@@ -308,35 +292,4 @@ locus_status lab_config_check(const lab_train_config *c, locus_error *error) {
                         c->model.heads, c->model.kv_heads);
     }
     return check_rates(c, error);
-}
-
-/* ---- names ---- */
-
-/* Letters, digits and dots of `from`, everything else as single dashes, none at the end. */
-static void safe_text(char *to, size_t size, const char *from) {
-    size_t used = 0;
-    for (; *from != '\0' && used + 1 < size; from++) {
-        bool plain = isalnum((unsigned char)*from) || *from == '.';
-        if (plain || (used > 0 && to[used - 1] != '-'))
-            to[used++] = plain ? *from : '-';
-    }
-    while (used > 0 && to[used - 1] == '-')
-        used--;
-    to[used] = '\0';
-}
-
-void lab_train_name(const lab_train_config *config, char *name, size_t size) {
-    char encoding[41], budget[41], attention[LAB_ATTENTION_SIZE];
-    safe_text(encoding, sizeof encoding, config->encoding);
-    safe_text(budget, sizeof budget, config->budget); /* a store's may be anything */
-    safe_text(attention, sizeof attention, config->model.attention);
-    static const char *const inits[] = {"", "-unit", "-plain"}, *const positions[] = {"", "-positions"},
-                             *const logits[] = {"", "-logits"};
-    const char *variant = lab_config_variant(config);
-    snprintf(name, size, "%s%s%s-%s-%s%s%s%s%s%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task,
-             *variant != '\0' ? "-" : "", variant, encoding, budget,
-             config->pretrained_digest != 0 ? "-pretrained" : "", *attention != '\0' ? "-" : "", attention,
-             config->setup == LAB_SETUP_CODE ? "-code" : "", inits[config->model.embedding_init],
-             positions[config->model.position_scale], logits[config->model.logit_scale], config->seed,
-             (uint32_t)(lab_config_hash(config) >> 32));
 }

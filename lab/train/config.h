@@ -3,15 +3,20 @@
 #ifndef LAB_CONFIG_H
 #define LAB_CONFIG_H
 
-#include "train/train.h"
+#include "train/config_options.h"
+#include "train/store.h"
+#include "train/train_config.h"
 
 /* One flat object; NULL: out of memory. Release with cJSON_free. */
 char *lab_config_json(const lab_train_config *config);
 
-/* Reads what lab_config_json wrote. The texts of `config` (task, encoding, budget) are taken from `run`, whose columns
- * repeat them. `place` names the source in messages. */
+/* Reads what lab_config_json wrote. Task, encoding and budget are those of `run`, whose columns repeat them and whose
+ * texts are borrowed. `place` names the source in messages. IO for a task that this version does not have, too. */
 locus_status lab_config_parse(lab_train_config *config, const char *json, const lab_run *run, const char *place,
                               locus_error *error);
+
+/* The kind's own options, as far as the object says them; what it doesn't say, or can't be read, stays as it is. */
+void lab_config_read_data(lab_train_config *config, const struct cJSON *json);
 
 /* FNV-1a over everything that decides the trained parameters and scores: not the further test lengths, which can be
  * added later, nor how often checkpoints are written. */
@@ -32,30 +37,33 @@ uint64_t lab_config_steps(const lab_train_config *config);
 uint64_t lab_config_evaluate_every(const lab_train_config *config);
 lab_schedule lab_config_schedule(const lab_train_config *config);
 
-/* Data of another mean length of words, whose deviation is scaled with it, or of another mean depth of trees, whose
- * deviation stays. */
+/* Data of another mean size, by the class's size axis. */
 lab_task_options lab_config_data(const lab_train_config *config, size_t mean);
 
-lab_task_kind lab_config_kind(const lab_train_config *config); /* words if the task is unknown */
 /* What stands beside a task's name, since it is no size: of trees the order, of expressions what is asked; else "". */
 const char *lab_config_variant(const lab_train_config *config);
-/* Tokens of an image: the places of the grid after the convolution and the pooling. */
-size_t lab_config_image_tokens(const lab_model_config *model);
-
-const char *lab_setup_name(lab_setup setup);
-const char *lab_embedding_init_name(lab_embedding_init init);
-const char *lab_position_scale_name(lab_position_scale scale);
-const char *lab_logit_scale_name(lab_logit_scale scale);
-const char *lab_order_name(lab_order order);
-const char *lab_tree_paths_name(lab_tree_paths paths);
-const char *lab_asked_name(lab_asked asked);
+/* In which order output trees are written; breadth where there are none. */
+lab_order lab_config_order(const lab_train_config *config);
+/* Makes it that variant; none of its names: nothing changes. */
+void lab_config_set_variant(lab_train_config *config, const char *variant);
+/* Whether greedy decoding is scored. */
+bool lab_config_decodes(const lab_train_config *config);
 
 /* What follows from the task and its options: the model's vocabulary, trees and classes. With a pretrained encoder the
- * vocabulary is that of its pieces, data.symbols. Nothing if the task is unknown. */
+ * vocabulary is that of its pieces, and tokens are nodes of no tree. */
 void lab_config_fill(lab_train_config *config);
 
 /* What follows from the encoding's text: one that adds nothing to tokens has no position scale, so that with and
  * without are one training. */
 void lab_config_settle(lab_train_config *config);
+
+/* The canonical text of a spec, or of a pattern over layers, as a training of this configuration uses it: with set-up
+ * code, rotary frequencies are learned; a learned table begins with the deviation of the tokens, and the text says
+ * which. SPEC with an offset into `spec` if it cannot be parsed; at most LAB_SPEC_SIZE bytes. */
+locus_status lab_train_encoding(const char *spec, const lab_train_config *config, char *text, size_t size,
+                                locus_error *error);
+
+/* The standard name of a run: task-encoding-…-s<seed>, safe as a file name, with a short hash of the configuration. */
+void lab_train_name(const lab_train_config *config, char *name, size_t size);
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef LAB_CUT_PATHS_H
 #define LAB_CUT_PATHS_H
 
-#include "train/train.h"
+#include "train/train_config.h"
 
 /* One sentence, if paths of the set are cut; false: none is. */
 bool lab_cut_paths_note(const lab_train_config *config, const lab_dataset *set, char *text, size_t size);

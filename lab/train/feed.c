@@ -2,6 +2,7 @@
 #include "train/feed.h"
 
 #include "io/fail.h"
+#include "model/architecture.h"
 
 #include <string.h>
 
@@ -14,16 +15,14 @@ static lab_architecture reader_of(const lab_dataset *set) {
 }
 
 locus_status lab_feed_check(const lab_dataset *set, const lab_model *model, locus_error *error) {
-    static const char *const read[] = {"pairs of input and target", "images", "sequences", "labelled tokens"};
-    static const char *const readers[] = {"an encoder-decoder", "an image classifier", "a decoder",
-                                          "a text classifier"};
     const lab_model_config *config = lab_model_get_config(model);
     const lab_images *images = &set->images;
     const lab_architecture holds = reader_of(set);
     if (holds != config->architecture) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "model",
                         "the model reads %s, but the set holds %s: choose another task, or %s",
-                        read[config->architecture], read[holds], readers[holds]);
+                        lab_architecture_of(config)->reads, lab_architecture_at(holds)->reads,
+                        lab_architecture_at(holds)->phrase);
     }
     if (holds != LAB_IMAGE_CLASSIFIER ||
         (images->side == config->image_side && images->channels == config->image_channels))

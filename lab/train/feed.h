@@ -8,7 +8,7 @@
 #include "train/batch.h"
 #include "train/image_feed.h"
 #include "train/sequence_feed.h"
-#include "train/train.h"
+#include "train/train_config.h"
 
 typedef struct lab_feed {
     lab_batcher batcher;          /* words, trees, expressions */

@@ -9,6 +9,7 @@
 #include "io/fail.h"
 #include "train/outcome.h"
 #include "train/session.h"
+#include "train/train.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,11 +70,11 @@ static locus_status score_set(lab_session *session, size_t mean, lab_outcome *ou
     return lab_outcome_make(outcome, session->model, config, &request, error);
 }
 
-/* What guessing scores is stored where it belongs to the score: of expressions. */
+/* What guessing scores is stored where it belongs to the score. */
 static locus_status write_set(lab_session *session, const char *set, const lab_outcome *outcome, locus_error *error) {
     lab_outcome_value values[LAB_OUTCOME_VALUES];
     const size_t count = lab_outcome_values(outcome, values);
-    const bool guesses = outcome->kind == LAB_TASK_EXPRESSIONS;
+    const bool guesses = outcome->task->class->stores_chance;
     locus_status status = LOCUS_OK;
     for (size_t i = 0; status == LOCUS_OK && i < count; i++)
         if (guesses || strcmp(values[i].name, "chance") != 0)
@@ -172,7 +173,7 @@ static locus_status final_set(lab_session *session, size_t mean, locus_error *er
 }
 
 locus_status lab_session_finals(lab_session *session, locus_error *error) {
-    if (lab_config_kind(&session->config) == LAB_TASK_IMAGES)
+    if (session->config.task->class->develops_on_test)
         return lab_session_image_finals(session, error);
     lab_final *finals;
     size_t count;

@@ -3,7 +3,7 @@
  * with the decay 1e-5 in the gradient, a tenth of the rate every 3 epochs, 7 epochs of batches of 8, gradients clipped
  * at norm 1, an end after 3 epochs without a better development loss; inputs of 512 pieces, of which the first one's
  * row is looked at. Smaller budgets take fewer samples and nothing else. */
-#include "train/train.h"
+#include "train/fine_tuning.h"
 
 #include "io/fail.h"
 #include "model/pretrained.h"
@@ -54,9 +54,9 @@ static void put_training(lab_train_config *config) {
 
 locus_status lab_train_config_pretrained(lab_train_config *config, const char *folder, locus_error *error) {
     char encoding[LAB_SPEC_SIZE];
-    if (lab_config_kind(config) != LAB_TASK_EXPRESSIONS) {
+    if (!config->task->class->classifies_text) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "pretrained", "%s has no classes for a pretrained encoder to tell",
-                        config->task);
+                        config->task->name);
     }
     lab_model_config model = {.architecture = LAB_TEXT_CLASSIFIER, .classes = config->model.classes};
     locus_status status = lab_pretrained_config(folder, NULL, encoding, sizeof encoding, &model, error);
@@ -67,7 +67,7 @@ locus_status lab_train_config_pretrained(lab_train_config *config, const char *f
     config->model = model;
     config->pretrained = folder;
     config->pretrained_digest = 0;
-    config->data.sequence = most_pieces(encoding);
+    config->data.most_pieces = most_pieces(encoding);
     put_samples(config);
     put_training(config);
     return lab_train_look(config, error);

@@ -4,6 +4,7 @@
 #include "io/fail.h"
 #include "train/config.h"
 #include "train/cut_paths.h"
+#include "train/score.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,21 +55,19 @@ static locus_status count_scores(lab_outcome *outcome, lab_model *model, const l
 /* What is decoded of a decoder: single problems of the set, which its sequences are made of. */
 static locus_status draw_problems(lab_dataset *problems, const lab_train_config *config,
                                   const lab_outcome_request *request, locus_error *error) {
-    const lab_draw draw = {lab_task_find(config->task), &config->data, request->set.which, request->greedy_samples,
-                           config->data_seed};
+    const lab_draw draw = {config->task, &config->data, request->set.which, request->greedy_samples, config->data_seed};
     return lab_dataset_generate(problems, &draw, error);
 }
 
 locus_status lab_outcome_make(lab_outcome *outcome, lab_model *model, const lab_train_config *config,
                               const lab_outcome_request *request, locus_error *error) {
     static const char *const phases[] = {"train", "dev", "test"};
-    const lab_task *task = lab_task_find(config->task);
+    const lab_task *task = config->task;
     const lab_task_options options = request->set.mean == 0 ? config->data : lab_config_data(config, request->set.mean);
     lab_dataset set = {0}, problems = {0};
-    *outcome =
-        (lab_outcome){.kind = task->kind, .classes = config->model.classes, .has_greedy = request->greedy_samples > 0};
+    *outcome = (lab_outcome){.task = task, .classes = config->model.classes, .has_greedy = request->greedy_samples > 0};
     locus_status status = lab_train_set(&set, config, &request->set, error);
-    const bool apart = task->kind == LAB_TASK_PROBLEMS && outcome->has_greedy;
+    const bool apart = task->open_sequences != NULL && outcome->has_greedy;
     if (status == LOCUS_OK && apart)
         status = draw_problems(&problems, config, request, error);
     const lab_scoring how = {.task = task,
@@ -99,46 +98,14 @@ void lab_outcome_free(lab_outcome *outcome) {
 
 /* ---- by name ---- */
 
-typedef struct list {
-    lab_outcome_value *values;
-    size_t count;
-} list;
-
-static void add(list *to, const char *name, double value) {
-    to->values[to->count++] = (lab_outcome_value){name, value};
-}
-
-static void add_kind(list *to, const lab_outcome *outcome, double loss) {
-    static const double ln2 = 0.693147180559945309417;
-    switch (outcome->kind) {
-    case LAB_TASK_TEXT:
-        add(to, "perplexity", exp(loss));
-        add(to, "bits_per_byte", loss / ln2 / outcome->bytes_per_token);
-        break;
-    case LAB_TASK_EXPRESSIONS:
-        add(to, "majority", outcome->common);
-        add(to, "chance", 1.0 / (double)outcome->classes);
-        break;
-    case LAB_TASK_WORDS:
-    case LAB_TASK_TREES:
-    case LAB_TASK_IMAGES:
-        add(to, "chance", outcome->common);
-        break;
-    case LAB_TASK_PROBLEMS:
-        break;
-    }
-}
-
 size_t lab_outcome_values(const lab_outcome *outcome, lab_outcome_value values[LAB_OUTCOME_VALUES]) {
-    const lab_score *score = &outcome->score;
-    const double loss = score->loss / (double)score->tokens;
-    list all = {values, 0};
-    add(&all, "accuracy", (double)score->correct / (double)score->tokens);
-    if (outcome->kind == LAB_TASK_WORDS || outcome->kind == LAB_TASK_TREES)
-        add(&all, "exact", (double)score->exact / (double)score->samples);
-    if (outcome->has_greedy)
-        add(&all, "greedy_exact", outcome->greedy);
-    add(&all, "loss", loss);
-    add_kind(&all, outcome, loss);
-    return all.count;
+    const lab_task_class *class = outcome->task->class;
+    size_t count = 0;
+    for (size_t i = 0; i < class->column_count && count < LAB_OUTCOME_VALUES; i++) {
+        const lab_score_column *column = &class->columns[i];
+        const double value = column->value != NULL ? column->value(outcome) : (double)NAN;
+        if (!isnan(value))
+            values[count++] = (lab_outcome_value){column->name, value};
+    }
+    return count;
 }

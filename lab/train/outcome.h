@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trained model scores on one set, by name. Of
+/* What a trained model scores on one set, by the columns of its task's class (lab/kinds):
  *
- *   words, trees   loss, accuracy, exact, greedy_exact (if decoded), chance: the share of the most common target token
- *   images         loss, accuracy, chance: the share of the most common class
- *   problems       loss (nats a character), accuracy, greedy_exact: the share of other problems of that set that greedy
- *                  decoding solves to the letter
- *   text           loss (nats a token), accuracy, perplexity = exp(loss), bits_per_byte = loss / ln 2 / b, where b
- *                  bytes of text stand for a predicted token, on the whole set, whatever part of it is scored
- *   expressions    loss, accuracy, chance: one of the classes, majority: the share of the most common class
- *
- * loss, accuracy and exact are teacher-forced. */
+ *   loss          nats a predicted token, an image, an expression; teacher-forced, like accuracy and exact
+ *   exact         share of the samples whose every token is right
+ *   greedy_exact  share of the samples, or of other problems of that set, that greedy decoding gets to the letter
+ *   perplexity    exp(loss); bits_per_byte = loss / ln 2 / b, where b bytes of text stand for a predicted token, on the
+ *                 whole set, whatever part of it is scored
+ *   chance        what guessing scores: the share of the most common target token or class; of expressions one of the
+ *                 classes, where majority is the share of the most common one */
 #ifndef LAB_OUTCOME_H
 #define LAB_OUTCOME_H
 
+#include "model/model.h"
 #include "train/train_data.h"
 #include "train/tree_groups.h"
 
 typedef struct lab_outcome {
-    lab_task_kind kind;
+    const lab_task *task;
     lab_score score;
     bool has_greedy;
     double greedy;
@@ -46,9 +45,9 @@ typedef struct lab_outcome_value {
     const char *name;
     double value;
 } lab_outcome_value;
-enum { LAB_OUTCOME_VALUES = 8 };
+enum { LAB_OUTCOME_VALUES = 16 };
 
-/* Fills those that the kind has and returns how many; chance comes last. */
+/* Fills those that the class's columns have and returns how many. */
 size_t lab_outcome_values(const lab_outcome *outcome, lab_outcome_value values[LAB_OUTCOME_VALUES]);
 
 #endif

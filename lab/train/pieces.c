@@ -2,7 +2,6 @@
 #include "train/pieces.h"
 
 #include "io/fail.h"
-#include "task/listops.h"
 #include "text/wordpiece.h"
 
 #include <stdlib.h>
@@ -31,14 +30,13 @@ static bool append(pieces *to, size_t sample, const int32_t *tokens, size_t coun
 }
 
 static locus_status append_sample(pieces *to, const lab_dataset *set, size_t sample, const lab_wordpiece *words,
-                                  size_t most, locus_error *error) {
-    const size_t start = set->input_offsets[sample];
+                                  const lab_draw *draw, locus_error *error) {
     int32_t *tokens = NULL;
     size_t count = 0;
-    char *text = lab_listops_string(set->input_offsets[sample + 1] - start, set->input + start,
-                                    set->input_tree.parents + start, set->input_tree.branches + start);
-    locus_status status = text == NULL ? lab_fail_memory(error, "an expression's text")
-                                       : lab_wordpiece_frame(words, text, strlen(text), most, &tokens, &count, error);
+    char *text = draw->task->class->text(set, sample);
+    locus_status status = text == NULL ? lab_fail_memory(error, "a sample's text")
+                                       : lab_wordpiece_frame(words, text, strlen(text), draw->options->most_pieces,
+                                                             &tokens, &count, error);
     if (status == LOCUS_OK && !append(to, sample, tokens, count))
         status = lab_fail_memory(error, "the pieces of a data set");
     free(text);
@@ -62,20 +60,19 @@ static locus_status check_word(const lab_wordpiece *words, const char *word, con
     return status;
 }
 
-locus_status lab_pieces_check(const lab_tokenizer *tokenizer, const char *folder, locus_error *error) {
-    static const char *const pairs[] = {"(", ")"};
+locus_status lab_pieces_check(const lab_tokenizer *tokenizer, const lab_task_class *class, const char *folder,
+                              locus_error *error) {
     const lab_wordpiece *words = lab_tokenizer_words(tokenizer);
     if (words == NULL)
         return lab_fail_file(error, folder, "has no vocab.txt: a pretrained encoder reads word pieces");
     locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && status == LOCUS_OK; i++)
-        status = check_word(words, pairs[i], folder, error);
-    for (int32_t t = LAB_LISTOPS_START + 1; t < LAB_LISTOPS_TOKENS && status == LOCUS_OK; t++)
-        status = check_word(words, lab_listops_texts[t], folder, error);
+    for (size_t i = 0; class->written[i] != NULL && status == LOCUS_OK; i++)
+        status = check_word(words, class->written[i], folder, error);
     return status;
 }
 
-locus_status lab_pieces_make(lab_dataset *set, const lab_tokenizer *tokenizer, size_t most, locus_error *error) {
+locus_status lab_pieces_make(lab_dataset *set, const lab_tokenizer *tokenizer, const lab_draw *draw,
+                             locus_error *error) {
     const lab_wordpiece *words = lab_tokenizer_words(tokenizer);
     pieces made = {.offsets = calloc(set->samples + 1, sizeof *made.offsets)};
     if (words == NULL) {
@@ -85,7 +82,7 @@ locus_status lab_pieces_make(lab_dataset *set, const lab_tokenizer *tokenizer, s
     }
     locus_status status = made.offsets == NULL ? lab_fail_memory(error, "the pieces of a data set") : LOCUS_OK;
     for (size_t s = 0; status == LOCUS_OK && s < set->samples; s++)
-        status = append_sample(&made, set, s, words, most, error);
+        status = append_sample(&made, set, s, words, draw, error);
     if (status != LOCUS_OK) {
         free(made.offsets);
         free(made.tokens);

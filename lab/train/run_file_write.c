@@ -7,7 +7,7 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "train/train.h"
+#include "train/config.h"
 
 #include <inttypes.h>
 #include <math.h>

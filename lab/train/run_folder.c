@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_NAME = 200, TOKENIZER = 4 };
-/* The tokenizer's come first. */
-static const char *const files[] = {"tokenizer.model",  "tokenizer.vocab",  "vocab.txt", "tokenizer_config.json",
-                                    "last.safetensors", "best.safetensors", "lock"};
+enum { MOST_NAME = 200, TOKENIZER = 5 };
+/* What scoring needs of the data comes first: a tokenizer's files, a vocabulary. */
+static const char *const files[] = {"tokenizer.model", "tokenizer.vocab",  "vocab.txt",        "tokenizer_config.json",
+                                    "vocabulary.json", "last.safetensors", "best.safetensors", "lock"};
 enum { FILES = sizeof files / sizeof *files };
 
 /* ---- names ---- */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Scores of a model on a data set, batch by batch in the set's own order. */
+#include "train/score.h"
+
 #include "io/fail.h"
 #include "task/growth.h"
 #include "train/feed.h"

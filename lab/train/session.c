@@ -48,8 +48,9 @@ static locus_status fill_row(lab_session *session, locus_error *error) {
     char started[21];
     lab_store_time(started);
     char *json = lab_config_json(config);
-    bool good = json != NULL && set_text(&run->name, session->request->name) && set_text(&run->task, config->task) &&
-                set_text(&run->encoding, config->encoding) && set_text(&run->setup, lab_setup_name(config->setup)) &&
+    bool good = json != NULL && set_text(&run->name, session->request->name) &&
+                set_text(&run->task, config->task->name) && set_text(&run->encoding, config->encoding) &&
+                set_text(&run->setup, lab_setup_name(config->setup)) &&
                 set_text(&run->embedding_init, lab_embedding_init_name(config->model.embedding_init)) &&
                 set_text(&run->budget, config->budget) && set_text(&run->config, json) &&
                 set_text(&run->command, session->request->command) && set_text(&run->started, started) &&
@@ -117,8 +118,7 @@ locus_status lab_session_save_row(lab_session *session, lab_run_state state, loc
  * their first step. */
 static locus_status check_test_set(const lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
-    const lab_task_kind kind = lab_config_kind(config);
-    if (kind != LAB_TASK_WORDS && kind != LAB_TASK_EXPRESSIONS)
+    if (!config->task->class->looks_ahead)
         return LOCUS_OK;
     const lab_train_set_request request = lab_train_set_ask(config, LAB_SET_TEST);
     lab_dataset test;
@@ -340,7 +340,7 @@ locus_status lab_session_prepare(lab_session *session, locus_error *error) {
     if (access(session->last_path, F_OK) == 0)
         status = lab_checkpoint_read(&checkpoint, &session->config, session->last_path, error);
     else
-        status = lab_train_keep_tokenizer(&session->config, session->run_folder, error);
+        status = lab_train_keep(&session->config, session->run_folder, error);
     if (status != LOCUS_OK)
         return status;
     session->ready = true;
@@ -396,7 +396,7 @@ locus_status lab_session_checkpoint(lab_session *session, locus_error *error) {
 }
 
 void lab_session_progress(lab_session *session, const char *phase, bool always) {
-    const bool images = lab_config_kind(&session->config) == LAB_TASK_IMAGES;
+    const bool by_epochs = session->config.task->class->develops_on_test;
     double now = lab_seconds(), spent = now - session->began;
     if (session->request->progress == NULL ||
         (!always && !session->request->every_step && now - session->shown < PROGRESS_SECONDS))
@@ -407,7 +407,7 @@ void lab_session_progress(lab_session *session, const char *phase, bool always) 
         .phase = phase,
         .step = session->state.step,
         .steps = total,
-        .epoch_steps = images ? lab_config_epoch_steps(&session->config) : 0,
+        .epoch_steps = by_epochs ? lab_config_epoch_steps(&session->config) : 0,
         .loss = session->loss,
         .dev_loss = session->dev_loss,
         .dev_accuracy = session->dev_accuracy,

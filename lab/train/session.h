@@ -8,6 +8,7 @@
 #include "train/checkpoint.h"
 #include "train/config.h"
 #include "train/feed.h"
+#include "train/request.h"
 
 typedef struct lab_session {
     lab_store *store;

@@ -8,6 +8,7 @@
 #include "train/train.h"
 
 #include "io/fail.h"
+#include "model/architecture.h"
 #include "train/machine.h"
 #include "train/session.h"
 
@@ -35,25 +36,9 @@ static bool watch(void *context, const char *phase, size_t done, size_t total) {
 
 /* ---- one step ---- */
 
-/* What is read beside the predicted tokens, `score.tokens`: a decoder predicts as many as it reads, a classifier one
- * for each sample. */
-static uint64_t batch_tokens(const lab_session *session, const lab_batch *batch) {
-    const lab_model_config *model = &session->config.model;
-    switch (model->architecture) {
-    case LAB_IMAGE_CLASSIFIER:
-        return batch->samples * (lab_config_image_tokens(model) - 1);
-    case LAB_TEXT_CLASSIFIER:
-        return batch->input_offsets[batch->samples] - batch->samples;
-    case LAB_DECODER:
-        return 0;
-    case LAB_ENCODER_DECODER:
-        break;
-    }
-    return batch->input_offsets[batch->samples];
-}
-
 static locus_status train_step(lab_session *session, const lab_schedule *schedule, locus_error *error) {
     lab_training_state *state = &session->state;
+    const lab_architecture_class *class = lab_architecture_of(&session->config.model);
     double began = lab_seconds(), norm = 0.0;
     const lab_batch *batch;
     lab_score score = {0};
@@ -80,7 +65,7 @@ static locus_status train_step(lab_session *session, const lab_schedule *schedul
     state->record_tokens += score.tokens;
     state->record_loss += score.loss;
     state->record_norm += norm;
-    state->tokens_seen += batch_tokens(session, batch) + score.tokens;
+    state->tokens_seen += class->read_only(&session->config.model, batch) + score.tokens;
     state->train_seconds += lab_seconds() - began;
     return LOCUS_OK;
 }
@@ -135,8 +120,8 @@ static locus_status evaluate(lab_session *session, locus_error *error) {
     session->dev_accuracy = (double)score.correct / (double)score.tokens;
     if (!isfinite(session->dev_loss))
         return not_finite(session, "the development loss", error);
-    const double measure =
-        lab_config_kind(&session->config) == LAB_TASK_IMAGES ? 1.0 - session->dev_accuracy : session->dev_loss;
+    const bool error_rate = session->config.task->class->develops_on_test;
+    const double measure = error_rate ? 1.0 - session->dev_accuracy : session->dev_loss;
     if (session->state.best_step == 0 || measure < session->state.best_measure) {
         session->state.best_measure = measure;
         session->state.best_step = session->state.step;

@@ -4,8 +4,6 @@
 #include "io/digest.h"
 #include "io/fail.h"
 #include "model/pretrained.h"
-#include "task/listops.h"
-#include "task/text_task.h"
 #include "text/wordpiece.h"
 #include "train/config.h"
 #include "train/pieces.h"
@@ -20,27 +18,23 @@ lab_train_set_request lab_train_set_ask(const lab_train_config *config, lab_set 
     return (lab_train_set_request){.which = which, .samples = samples[which]};
 }
 
-/* A part of a text is its beginning; to score, however long the text is. For training the number must be right, since
- * epochs are counted by it. */
+/* A part of what is read whole is its beginning; to score, however much there is. For training the number must be
+ * right, since epochs are counted by it. */
 static locus_status open_sequences(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    const bool text = draw->task->kind == LAB_TASK_TEXT && draw->which != LAB_SET_TRAIN;
+    const lab_task_class *class = draw->task->class;
+    const bool whole = class->whole && draw->which != LAB_SET_TRAIN;
     lab_draw all = *draw;
-    all.samples = text ? 0 : draw->samples;
+    all.samples = whole ? 0 : draw->samples;
     const locus_status status = lab_dataset_sequences(set, &all, error);
-    if (status == LOCUS_OK && text && draw->samples > 0 && draw->samples < set->samples)
+    if (status == LOCUS_OK && whole && draw->samples > 0 && draw->samples < set->samples)
         set->samples = draw->samples;
-    if (status == LOCUS_OK && draw->task->kind == LAB_TASK_PROBLEMS)
+    if (status == LOCUS_OK && class->endless)
         set->samples = draw->samples; /* 0: endless */
     return status;
 }
 
-/* What the options hold for the pieces is nothing that expressions are drawn by. */
+/* Samples as a pretrained encoder reads them. */
 static locus_status draw_pieces(lab_dataset *set, const lab_draw *draw, const char *folder, locus_error *error) {
-    lab_task_options options = *draw->options;
-    const size_t most = options.sequence;
-    lab_draw plain = *draw;
-    options.symbols = options.sequence = 0;
-    plain.options = &options;
     if (folder == NULL) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "pretrained",
                         "the run began from a pretrained encoder: --pretrained names its folder");
@@ -48,15 +42,15 @@ static locus_status draw_pieces(lab_dataset *set, const lab_draw *draw, const ch
     lab_tokenizer *tokenizer = NULL;
     locus_status status = lab_tokenizer_open_folder(&tokenizer, folder, error);
     if (status == LOCUS_OK)
-        status = lab_pieces_check(tokenizer, folder, error);
-    if (status == LOCUS_OK && lab_tokenizer_vocabulary(tokenizer) > draw->options->symbols) {
+        status = lab_pieces_check(tokenizer, draw->task->class, folder, error);
+    if (status == LOCUS_OK && lab_tokenizer_vocabulary(tokenizer) > draw->options->pieces) {
         status = lab_fail_file(error, folder, "has a vocabulary of %zu pieces, but an encoder of %zu",
-                               lab_tokenizer_vocabulary(tokenizer), draw->options->symbols);
+                               lab_tokenizer_vocabulary(tokenizer), draw->options->pieces);
     }
     if (status == LOCUS_OK)
-        status = lab_dataset_generate(set, &plain, error);
+        status = lab_dataset_generate(set, draw, error);
     if (status == LOCUS_OK) {
-        status = lab_pieces_make(set, tokenizer, most, error);
+        status = lab_pieces_make(set, tokenizer, draw, error);
         if (status != LOCUS_OK)
             lab_dataset_destroy(set);
     }
@@ -66,9 +60,11 @@ static locus_status draw_pieces(lab_dataset *set, const lab_draw *draw, const ch
 
 locus_status lab_train_set(lab_dataset *set, const lab_train_config *config, const lab_train_set_request *request,
                            locus_error *error) {
-    const lab_task_options options = request->mean == 0 ? config->data : lab_config_data(config, request->mean);
-    const lab_draw draw = {lab_task_find(config->task), &options, request->which, request->samples, config->data_seed};
+    lab_task_options options = request->mean == 0 ? config->data : lab_config_data(config, request->mean);
+    const lab_draw draw = {config->task, &options, request->which, request->samples, config->data_seed};
     *set = (lab_dataset){0};
+    if (request->tokenizer != NULL)
+        options.kept = request->tokenizer;
     if (draw.task->open_sequences != NULL)
         return open_sequences(set, &draw, error);
     if (config->pretrained_digest != 0)
@@ -77,19 +73,6 @@ locus_status lab_train_set(lab_dataset *set, const lab_train_config *config, con
 }
 
 /* ---- what follows from files ---- */
-
-/* One file would be training, development and test set at once. */
-static locus_status look_expressions(lab_train_config *config, locus_error *error) {
-    uint64_t digest = 0;
-    const locus_status status = lab_listops_digest(config->data.path, &digest, error);
-    if (status == LOCUS_OK && !lab_listops_has_sets(config->data.path)) {
-        return lab_fail_file(error, config->data.path,
-                             "is one file for all sets, so that the test set would be trained on: name a folder with "
-                             "basic_train.tsv, basic_val.tsv and basic_test.tsv");
-    }
-    config->data.digest = digest;
-    return status;
-}
 
 /* The vocabulary decides what is read as much as the weights do. */
 static locus_status add_vocabulary(const char *folder, uint64_t *digest, locus_error *error) {
@@ -125,30 +108,24 @@ static locus_status look_pretrained(lab_train_config *config, locus_error *error
     if (status == LOCUS_OK)
         status = add_vocabulary(config->pretrained, &digest, error);
     config->pretrained_digest = status == LOCUS_OK ? digest : 0;
-    config->data.symbols = model.vocabulary;
+    config->data.pieces = model.vocabulary;
     return status;
 }
 
 locus_status lab_train_look(lab_train_config *config, locus_error *error) {
-    const lab_task_kind kind = lab_config_kind(config);
-    locus_status status = LOCUS_OK;
-    if (kind == LAB_TASK_TEXT && config->data.digest == 0) {
-        const char *folder = config->data.path != NULL ? config->data.path : LAB_TEXT_FOLDER;
-        status = lab_text_describe(folder, &config->data, error);
-    }
-    if (kind == LAB_TASK_EXPRESSIONS && config->data.path != NULL && config->data.digest == 0)
-        status = look_expressions(config, error);
+    const lab_task_class *class = config->task->class;
+    locus_status status = class->look != NULL && config->data.digest == 0 ? class->look(config, error) : LOCUS_OK;
     if (status == LOCUS_OK && config->pretrained != NULL && config->pretrained_digest == 0)
         status = look_pretrained(config, error);
     lab_config_fill(config);
     return status;
 }
 
-locus_status lab_train_keep_tokenizer(const lab_train_config *config, const char *folder, locus_error *error) {
-    const bool text = lab_config_kind(config) == LAB_TASK_TEXT;
-    const char *from = config->pretrained;
-    if (text)
-        from = config->data.path != NULL ? config->data.path : LAB_TEXT_FOLDER;
+locus_status lab_train_keep(const lab_train_config *config, const char *folder, locus_error *error) {
+    const lab_task_class *class = config->task->class;
+    if (class->keep != NULL)
+        return class->keep(config, folder, error);
+    const char *from = class->tokenizer != NULL ? class->tokenizer(&config->data) : config->pretrained;
     if (from == NULL)
         return LOCUS_OK;
     lab_tokenizer *tokenizer;

@@ -10,14 +10,15 @@
 #ifndef LAB_TRAIN_DATA_H
 #define LAB_TRAIN_DATA_H
 
-#include "train/train.h"
+#include "train/train_config.h"
 
 typedef struct lab_train_set_request {
     lab_set which;
     size_t samples;        /* 0: endless problems, all of a text, or all that a file has; of dev and test of a text at
                               most so many */
     size_t mean;           /* words and trees: another mean length or depth; 0: the trained one */
-    const char *tokenizer; /* of a pretrained encoder: the folder that has it; NULL: config->pretrained */
+    const char *tokenizer; /* the folder of what a run has kept: a pretrained encoder's tokenizer, a vocabulary;
+                              NULL: config->pretrained, config->data.kept */
 } lab_train_set_request;
 
 /* How many samples of each set a configuration asks for. */
@@ -30,7 +31,8 @@ locus_status lab_train_set(lab_dataset *set, const lab_train_config *config, con
  * no files. */
 locus_status lab_train_look(lab_train_config *config, locus_error *error);
 
-/* Copies the tokenizer's files into a run's folder, where the task or a pretrained encoder has one. */
-locus_status lab_train_keep_tokenizer(const lab_train_config *config, const char *folder, locus_error *error);
+/* Copies what scoring needs into a run's folder: a tokenizer's files, where the task or a pretrained encoder has one,
+ * and what the class keeps. */
+locus_status lab_train_keep(const lab_train_config *config, const char *folder, locus_error *error);
 
 #endif

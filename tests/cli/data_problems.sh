@@ -101,15 +101,15 @@ grep -q '"vocabulary":[[:space:]]*5' task.json || fail "vocabulary of substring-
 "$locus" data get addition | grep -q 'nothing to download' || fail "data get addition"
 
 # Options of other tasks, and values that make no sense.
-refuses 2 "length: addition is a task on numbers: it takes --set, --n, --seed and --digits" "$locus" data make addition --length 5 -o x.jsonl
-refuses 2 "digits: substring-index is a task on strings" "$locus" data make substring-index --digits 3 -o x.jsonl
-refuses 2 "length-deviation: substring-search is a task on sequences" "$locus" data make substring-search --length-deviation 1 -o x.jsonl
-refuses 2 "depth: addition is a task on numbers" "$locus" data inspect addition --depth 3
-refuses 2 "sequence: copy is a task on words" "$locus" data inspect copy --sequence 100
-refuses 2 "json: addition is a task on numbers" "$locus" data make addition --json -o x.jsonl
-refuses 2 "train-text: substring-index is a task on strings" "$locus" data make substring-index --train-text x -o x.jsonl
-refuses 2 "target: addition is a task on numbers" "$locus" data make addition --target parity -o x.jsonl
-refuses 2 "set: text is a task on text: it takes --train-text" "$locus" data make text --set dev
+refuses 2 "length: addition has none" "$locus" data make addition --length 5 -o x.jsonl
+refuses 2 "digits: substring-index has none" "$locus" data make substring-index --digits 3 -o x.jsonl
+refuses 2 "length-deviation: a deviation of lengths 1: those of substring-search are all the same" "$locus" data make substring-search --length-deviation 1 -o x.jsonl
+refuses 2 "depth is for trees; addition is of problems" "$locus" data inspect addition --depth 3
+refuses 2 "sequence is for problems, text and expressions; copy has --length" "$locus" data inspect copy --sequence 100
+refuses 2 "json is for text; addition is of problems" "$locus" data make addition --json -o x.jsonl
+refuses 2 "train-text is for text; substring-index is of problems" "$locus" data make substring-index --train-text x -o x.jsonl
+refuses 2 "target is for expressions; addition is of problems" "$locus" data make addition --target parity -o x.jsonl
+refuses 2 "set: data make text makes all three" "$locus" data make text --set dev
 refuses 2 "digits" "$locus" data make addition --digits 19 -o x.jsonl
 refuses 2 "digits" "$locus" data make addition --digits 0 -o x.jsonl
 refuses 2 "symbols: 27 letters: substring-index takes 1 to 26" "$locus" data make substring-index --symbols 27 -o x.jsonl

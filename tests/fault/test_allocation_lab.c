@@ -5,6 +5,7 @@
 #include "task/listops.h"
 #include "train/batch.h"
 #include "train/feed.h"
+#include "train/train.h"
 #include "train/tree_groups.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,13 +112,13 @@ static locus_status trees_step(lab_model *model, const lab_dataset *set, locus_e
 static locus_status trees_way(const way *how, locus_error *error) {
     const lab_task *task = lab_task_find("tree-copy");
     lab_task_options options = lab_task_default(task);
-    options.depth_mean = 2.0;
+    options.trees.depth_mean = 2.0;
     const lab_draw draw = {task, &options, LAB_SET_TEST, TREES, 5};
     lab_model_config config = lab_model_default();
     lab_dataset set;
     lab_model *model = NULL;
     config.vocabulary = lab_task_vocabulary(task, &options);
-    config.tree_arity = options.arity;
+    config.tree_arity = options.trees.arity;
     config.dim = 24, config.heads = 2, config.feed_forward = 16;
     config.encoding = how->encoding;
     strcpy(config.attention, how->attention ? how->attention : "");
@@ -146,7 +147,7 @@ static locus_status problems_way(const way *how, locus_error *error) {
         return status;
     lab_dataset_destroy(&set);
     status = lab_dataset_sequences(&set, &draw, error);
-    if (status == LOCUS_OK && set.sequences.read(&set.sequences, 0, tokens) != options.sequence)
+    if (status == LOCUS_OK && set.sequences.read(&set.sequences, 0, tokens) != options.problems.sequence)
         status = LOCUS_ERROR_ARGUMENT;
     lab_dataset_destroy(&set);
     return status;
@@ -214,7 +215,7 @@ static locus_status expressions_step(lab_model *model, const lab_dataset *set, l
 
 static locus_status expressions_way(const way *how, locus_error *error) {
     const lab_task *task = lab_task_find("listops");
-    const lab_task_options options = {.expression_depth = 3, .arity = 3, .shortest = 0, .longest = 20};
+    const lab_task_options options = {.expressions = {.depth = 3, .arguments = 3, .shortest = 0, .longest = 20}};
     const lab_draw draw = {task, &options, LAB_SET_TRAIN, 5, 2};
     const lab_scoring scoring = {.task = task, .options = &options, .batch = 3, .phase = "dev"};
     lab_model_config config = lab_model_classifier_default();
@@ -222,7 +223,7 @@ static locus_status expressions_way(const way *how, locus_error *error) {
     lab_score score = {0};
     lab_dataset set;
     config.dim = 24, config.heads = 2, config.feed_forward = 16, config.encoder_layers = 2;
-    config.tree_arity = options.arity;
+    config.tree_arity = options.expressions.arguments;
     config.encoding = how->encoding;
     locus_status status = lab_dataset_generate(&set, &draw, error);
     if (status != LOCUS_OK)

@@ -5,6 +5,7 @@
 #include "io/digest.h"
 #include "io/published_set.h"
 #include "train/config.h"
+#include "train/train.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -78,14 +78,17 @@ static lab_train_config config_of(const struct bits_case *own) {
     lab_train_config config;
     const lab_task *task = lab_task_find(own->task);
     assert_int_equal(lab_train_config_budget(&config, task, "smoke", LAB_SETUP_PAPER, NULL), LOCUS_OK);
-    const bool images = task->kind == LAB_TASK_IMAGES;
+    const bool images = task->class->architecture == LAB_IMAGE_CLASSIFIER, text = strcmp(own->task, "text") == 0;
     config.encoding = own->encoding;
     config.budget = "custom";
     config.model.dim = 24; /* with heads of 12: neither is whole vectors */
     config.model.heads = 2;
     config.model.feed_forward = 40;
-    config.data.path = images ? images_path : task->kind == LAB_TASK_TEXT ? text_path : NULL;
-    config.data.sequence = config.data.sequence > 0 ? 32 : 0;
+    config.data.path = images ? images_path : text ? text_path : NULL;
+    if (text)
+        config.data.text.sequence = 32;
+    else if (task->open_sequences != NULL)
+        config.data.problems.sequence = 32;
     config.train_samples = config.train_samples > 0 ? 45 : 0;
     config.dev_samples = config.test_samples = 20;
     config.greedy_samples = config.greedy_samples > 0 ? 10 : 0;

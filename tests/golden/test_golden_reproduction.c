@@ -62,14 +62,14 @@ static void put_scores(lab_store *store, FILE *list, int64_t run, const lab_repr
     const lab_reproduction_column *column = &table.columns[place->column];
     const size_t r = place->row, c = place->column, s = place->repetition;
     put(store, list, run, "accuracy", c == 1 ? planted(r, c, s, 0.01, 0.1) : planted(r, c, s, 0.1, 1)); /* at chance */
-    if (column->kind == LAB_TASK_IMAGES) {
+    if (column->class->develops_on_test) {
         put(store, list, run, "accuracy_half", planted(r, c + 5, s, 0.1, 0.9));
         return;
     }
     put(store, list, run, "loss", planted(r, c + 3, s, 0.3, 2));
-    if (column->kind <= LAB_TASK_TREES)
+    if (lab_class_has_score(column->class, "exact"))
         put(store, list, run, "exact", planted(r, c + 1, s, 0, 0.8));
-    if (column->kind <= LAB_TASK_TREES || column->config.greedy_samples > 0)
+    if (lab_class_has_score(column->class, "exact") || column->config.greedy_samples > 0)
         put(store, list, run, "greedy_exact", planted(r, c + 2, s, 0, 0.7));
 }
 
@@ -110,7 +110,7 @@ static void plant_run(lab_store *store, FILE *list, lab_reproduction_place place
     snprintf(started, sizeof started, "2024-05-%02zuT%02zu:30:00Z", 1 + number / 24 % 28, number % 24);
     snprintf(ended, sizeof ended, "2024-05-%02zuT%02zu:59:00Z", 1 + number / 24 % 28, number % 24);
     lab_run run = {.name = name,
-                   .task = (char *)(uintptr_t)config.task,
+                   .task = (char *)(uintptr_t)config.task->name,
                    .encoding = encoding,
                    .setup = (char *)(uintptr_t)lab_setup_name(config.setup),
                    .embedding_init = (char *)(uintptr_t)lab_embedding_init_name(config.model.embedding_init),
@@ -181,7 +181,7 @@ static void guess(void) {
         const lab_reproduction_column *column = &table.columns[i];
         if (column->measure == LAB_MEASURE_ACCURACY) {
             result.chance[i] = 0.0625 + 0.01 * (double)i;
-            result.uniform[i] = column->kind == LAB_TASK_EXPRESSIONS ? 0.05 + 0.01 * (double)i : 0;
+            result.uniform[i] = column->class->stores_chance ? 0.05 + 0.01 * (double)i : 0;
         }
     }
 }

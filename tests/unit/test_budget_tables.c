@@ -3,6 +3,7 @@
  * number of any budget can change unseen. */
 #include "io/file.h"
 #include "train/config.h"
+#include "train/train.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -61,11 +62,12 @@ static const char *rate_text(double rate, char text[32]) {
 }
 
 static void words(const lab_train_config *c, char *text, size_t size) {
-    snprintf(text, size, "N(%g, %g), %zu symbols", c->data.length_mean, c->data.length_deviation, c->data.symbols);
+    snprintf(text, size, "N(%g, %g), %zu symbols", c->data.words.length_mean, c->data.words.length_deviation,
+             c->data.words.symbols);
 }
 static void trees(const lab_train_config *c, char *text, size_t size) {
-    assert_int_equal(c->data.arity, 2);
-    snprintf(text, size, "binary, N(%g, %g) deep", c->data.depth_mean, c->data.depth_deviation);
+    assert_int_equal(c->data.trees.arity, 2);
+    snprintf(text, size, "binary, N(%g, %g) deep", c->data.trees.depth_mean, c->data.trees.depth_deviation);
 }
 static void widths(const lab_train_config *c, char *text, size_t size) {
     snprintf(text, size, "%zu, %zu, %zu", c->model.dim, c->model.heads, c->model.feed_forward);
@@ -170,10 +172,10 @@ static void augmentation(const lab_train_config *c, char *text, size_t size) {
     snprintf(text, size, "%s", c->augment == LAB_AUGMENT_POLICY ? "policy, crop, flip" : "none");
 }
 static void sequence(const lab_train_config *c, char *text, size_t size) {
-    snprintf(text, size, "%zu", c->data.sequence);
+    snprintf(text, size, "%zu", c->task->characters != NULL ? c->data.problems.sequence : c->data.text.sequence);
 }
 static void digits(const lab_train_config *c, char *text, size_t size) {
-    snprintf(text, size, "%zu", c->data.digits);
+    snprintf(text, size, "%zu", c->data.problems.digits);
 }
 static void norm(const lab_train_config *c, char *text, size_t size) {
     snprintf(text, size, "%s", c->model.norm == LAB_NORM_AFTER ? "after" : "before");
@@ -186,8 +188,8 @@ static void windows(const lab_train_config *c, char *text, size_t size) {
     snprintf(text, size, "%zu, all", c->dev_samples);
 }
 static void expressions(const lab_train_config *c, char *text, size_t size) {
-    snprintf(text, size, "%zu, %zu, %zu to %zu", c->data.expression_depth, c->data.arity, c->data.shortest + 1,
-             c->data.longest - 1);
+    const lab_expression_options *of = &c->data.expressions;
+    snprintf(text, size, "%zu, %zu, %zu to %zu", of->depth, of->arguments, of->shortest + 1, of->longest - 1);
 }
 
 /* ---- rows ---- */

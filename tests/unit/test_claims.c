@@ -103,9 +103,9 @@ static const lab_finding *find(const char *id, const char *variant) {
 /* Of words and trees with the embeddings that there are first. */
 static const char *variant(void) {
     const lab_reproduction_column *column = &table.columns[0];
-    return column->kind != LAB_TASK_WORDS && column->kind != LAB_TASK_TREES ? ""
-           : column->config.model.embedding_init == LAB_EMBEDDING_UNIT      ? "unit"
-                                                                            : "scaled";
+    return column->class->size == NULL                                 ? ""
+           : column->config.model.embedding_init == LAB_EMBEDDING_UNIT ? "unit"
+                                                                       : "scaled";
 }
 
 static const lab_finding *found(const char *id) {
@@ -428,8 +428,8 @@ static void test_less(void **state) {
     make(&(lab_reproduction_request){.table = "table2", .budget = "smoke"});
     set_all("algebraic-tree", 0.99, 0.001, 3);
     for (size_t column = 0; column < table.column_count; column++) {
-        set("algebraic-seq", column, table.columns[column].config.data.order == LAB_ORDER_DEPTH ? 0.79 : 0.98, 0.001,
-            3);
+        set("algebraic-seq", column, lab_config_order(&table.columns[column].config) == LAB_ORDER_DEPTH ? 0.79 : 0.98,
+            0.001, 3);
     }
     const lab_finding *finding = found("flat-breadth");
     assert_int_equal(finding->verdict, LAB_SUPPORTED);
@@ -487,8 +487,8 @@ static void fill_published(const char *name, bool converged) {
     for (size_t i = 0; i < table.row_count * table.column_count; i++) {
         const lab_reproduction_column *column = &table.columns[i / table.row_count];
         const lab_scheme *scheme = &column->rows[i % table.row_count];
-        const lab_published *published =
-            lab_published_look(column->config.task, column->config.data.order, column->span, scheme->spec);
+        const lab_published *published = lab_published_look(
+            column->config.task->name, lab_config_order(&column->config), column->span, scheme->spec);
         assert_non_null(published);
         const bool whole = published->deviation >= 0;
         set(scheme->key, i / table.row_count, published->accuracy, whole ? published->deviation + 0.0005 : 0,

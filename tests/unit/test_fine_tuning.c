@@ -61,8 +61,8 @@ static void test_fine_tuning(void **state) {
     lab_train_config config = fine_tuning("chebyshev(site=output)", encoding);
     assert_non_null(strstr(encoding, "learned(size=16"));
     assert_non_null(strstr(encoding, "chebyshev(site=output"));
-    assert_int_equal(config.data.sequence, 16);
-    assert_int_equal(config.data.symbols, 37);
+    assert_int_equal(config.data.most_pieces, 16);
+    assert_int_equal(config.data.pieces, 37);
     assert_int_equal(config.model.vocabulary, 37);
     assert_int_equal(config.model.tree_arity, 0);
     assert_int_equal(config.optimizer.decay, LAB_DECAY_COUPLED);
@@ -145,11 +145,13 @@ static void test_pieces(void **state) {
     assert_int_equal(lab_tokenizer_open_folder(&tokenizer, scratch_path("."), &error), LOCUS_OK);
     for (size_t most = 6; most <= 16; most += 5) {
         lab_dataset set = {.samples = 1};
+        const lab_task_options options = {.most_pieces = most};
+        const lab_draw draw = {.task = lab_task_find("listops"), .options = &options};
         set.input_offsets = memcpy(malloc(sizeof offsets), offsets, sizeof offsets);
         set.input = memcpy(malloc(sizeof tokens), tokens, sizeof tokens);
         set.input_tree.parents = memcpy(malloc(sizeof parents), parents, sizeof parents);
         set.input_tree.branches = memcpy(malloc(sizeof branches), branches, sizeof branches);
-        assert_int_equal(lab_pieces_make(&set, tokenizer, most, &error), LOCUS_OK);
+        assert_int_equal(lab_pieces_make(&set, tokenizer, &draw, &error), LOCUS_OK);
         const size_t count = most < 13 ? most : 13;
         assert_int_equal(set.input_offsets[1], count);
         assert_null(set.input_tree.parents);

@@ -157,7 +157,7 @@ static int64_t put_run(lab_store *store, const lab_train_config *config, lab_run
     char name[64], *json = lab_config_json(config);
     snprintf(name, sizeof name, "run-%d", count++);
     lab_run run = {.name = name,
-                   .task = (char *)(uintptr_t)config->task,
+                   .task = (char *)(uintptr_t)config->task->name,
                    .encoding = (char *)(uintptr_t)config->encoding,
                    .setup = (char *)(uintptr_t)lab_setup_name(config->setup),
                    .embedding_init = (char *)(uintptr_t)lab_embedding_init_name(config->model.embedding_init),

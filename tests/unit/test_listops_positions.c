@@ -23,10 +23,10 @@ static lab_dataset draw(size_t samples) {
     locus_error error = {0};
     const lab_task *task = lab_task_find("listops");
     lab_task_options options = lab_task_default(task);
-    options.expression_depth = 4;
-    options.arity = ARITY;
-    options.shortest = 0;
-    options.longest = 40;
+    options.expressions.depth = 4;
+    options.expressions.arguments = ARITY;
+    options.expressions.shortest = 0;
+    options.expressions.longest = 40;
     const lab_draw wanted = {task, &options, LAB_SET_TRAIN, samples, 5};
     if (lab_dataset_generate(&set, &wanted, &error) != LOCUS_OK)
         fail_msg("%s", error.message);

@@ -2,6 +2,7 @@
 /* Expressions as text and as files: what is written is read back token by token, with or without round brackets, with
  * either line end; trees are as drawn by hand; and each way in which a line can be wrong is told with its number. */
 #include "task/listops.h"
+#include "task/task_class.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,11 +22,11 @@ static lab_dataset draw(size_t samples, lab_asked asked) {
     lab_dataset set;
     locus_error error = {0};
     lab_task_options options = lab_task_default(task());
-    options.expression_depth = 5;
-    options.arity = 6;
-    options.shortest = 0;
-    options.longest = 120;
-    options.asked = asked;
+    options.expressions.depth = 5;
+    options.expressions.arguments = 6;
+    options.expressions.shortest = 0;
+    options.expressions.longest = 120;
+    options.expressions.asked = asked;
     const lab_draw wanted = {task(), &options, LAB_SET_TRAIN, samples, 2};
     if (lab_dataset_generate(&set, &wanted, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
@@ -275,7 +276,7 @@ static void parities_are_read(void **state) {
     locus_error error = {0};
     write_set("digits.tsv", &digits);
     write_set("parities.tsv", &parities);
-    options.asked = LAB_ASKED_PARITY;
+    options.expressions.asked = LAB_ASKED_PARITY;
     assert_int_equal(read_set(&read, scratch_path("digits.tsv"), &options, (lab_draw){0}, NULL), LOCUS_OK);
     assert_same_sets(&parities, &read);
     lab_dataset_destroy(&read);

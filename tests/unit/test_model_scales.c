@@ -4,6 +4,7 @@
  * so that losses and drawn tokens are the same to the last bit, in training, evaluation and decoding. */
 #include "decoder_case.h"
 #include "train/config.h"
+#include "train/train.h"
 
 #include <cjson/cJSON.h>
 #include <setjmp.h>

@@ -10,8 +10,8 @@
 
 #include "command.h"
 #include "options.h"
-#include "report/table.h"
 #include "output.h"
+#include "report/table.h"
 
 static int run_nothing(cli_arguments *arguments) {
     (void)arguments;

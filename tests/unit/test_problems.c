@@ -10,6 +10,7 @@
 
 #include "problem_oracle.h"
 #include "task/problem.h"
+#include "task/task_class.h"
 
 #include <locus/random.h>
 #include <string.h>
@@ -150,7 +151,7 @@ static void test_characters(void **state) {
     for (size_t t = 0; t < 3; t++) {
         const lab_task *task = lab_task_find(names[t]);
         lab_task_options options = lab_task_default(task);
-        assert_int_equal(task->kind, LAB_TASK_PROBLEMS);
+        assert_string_equal(task->class->name, "problems");
         assert_int_equal(lab_task_vocabulary(task, &options), vocabularies[t]);
         assert_true(strlen(task->characters) >= vocabularies[t]);
         for (size_t v = 0; v < strlen(task->characters); v++) {
@@ -164,7 +165,7 @@ static void test_characters(void **state) {
         assert_int_equal(lab_problem_token(task, &options, '\0'), -1);
     }
     lab_task_options more = defaults("substring-search");
-    more.symbols = 26;
+    more.problems.symbols = 26;
     assert_int_equal(lab_task_vocabulary(lab_task_find("substring-search"), &more), 27);
     assert_int_equal(lab_problem_token(lab_task_find("substring-search"), &more, 'z'), 26);
 }

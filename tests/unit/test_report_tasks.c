@@ -12,6 +12,7 @@
 #include "report/report.h"
 #include "report/summary.h"
 #include "train/config.h"
+#include "train/train.h"
 #include "unit/scratch_folder.h"
 
 #include <cjson/cJSON.h>
@@ -70,28 +71,24 @@ static void put_scores(lab_store *store, int64_t run, const made_row *row, doubl
 
 /* Of its own, whatever the budget's are. */
 static void put_sizes(lab_train_config *config) {
-    const lab_task_kind kind = lab_config_kind(config);
-    if (kind == LAB_TASK_EXPRESSIONS) {
-        config->data.shortest = 9;
-        config->data.longest = 41;
-        config->data.expression_depth = config->data.arity = 4;
+    lab_task_options *data = &config->data;
+    if (config->task->class->classes != NULL) {
+        data->expressions.shortest = 9;
+        data->expressions.longest = 41;
+        data->expressions.depth = data->expressions.arguments = 4;
         return;
     }
     config->model.decoder_layers = 2;
-    config->data.sequence = 129;
     config->train_samples = 0;
     config->dev_samples = 16;
     config->test_samples = 32;
     config->greedy_samples = config->greedy_samples > 0 ? 32 : 0;
-    if (kind == LAB_TASK_TEXT) {
-        config->data.symbols = 8000;
-    } else if (config->data.digits > 0) {
-        config->data.digits = 2;
-    } else {
-        config->data.length_mean = 6;
-        config->data.length_deviation = 0;
-        config->data.symbols = 4;
-    }
+    if (config->task->characters == NULL)
+        data->text = (lab_text_options){.symbols = 8000, .sequence = 129};
+    else if (data->problems.digits > 0)
+        data->problems = (lab_problem_options){.digits = 2, .sequence = 129};
+    else
+        data->problems = (lab_problem_options){.length_mean = 6, .symbols = 4, .sequence = 129};
 }
 
 static void insert(lab_store *store, const made_row *row, uint64_t seed) {
@@ -99,7 +96,8 @@ static void insert(lab_store *store, const made_row *row, uint64_t seed) {
     char name[256];
     OK(lab_train_config_budget(&config, lab_task_find(row->task), "smoke", LAB_SETUP_PAPER, &failed));
     config.encoding = config.model.encoding = row->encoding;
-    config.data.asked = row->asked;
+    if (config.task->class->classes != NULL)
+        config.data.expressions.asked = row->asked;
     put_sizes(&config);
     config.seed = seed;
     lab_config_fill(&config);
@@ -182,8 +180,8 @@ static void sections_know_their_measure(void **state) {
     assert_int_equal(text->measure, LAB_MEASURE_LOSS);
     near(lab_summary_score(addition, &addition->rows[1])->mean, 0.70);
     near(lab_summary_score(search, &search->rows[0])->mean, 1.20);
-    near(text->rows[0].perplexity.mean, (exp(1.4995) + exp(1.5005)) / 2);
-    near(text->rows[0].bits_per_byte.mean, 1.5 / log(2) / 4);
+    near(lab_summary_named(text, &text->rows[0], "perplexity")->mean, (exp(1.4995) + exp(1.5005)) / 2);
+    near(lab_summary_named(text, &text->rows[0], "bits_per_byte")->mean, 1.5 / log(2) / 4);
     assert_string_equal(addition->data, "numbers of up to 2 digits, sequences of 129 characters");
     assert_string_equal(search->data, "pieces of length N(6, 0) over 4 letters, sequences of 129 characters");
     assert_string_equal(text->data, "a vocabulary of 8,000 tokens, windows of 129");

@@ -14,6 +14,7 @@
 #include "report/summary.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
+#include "train/train.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -271,8 +272,8 @@ static void orders_never_mix(void **state) {
     }
     near(here->published, 0.9906);
     near(there->published, 0.9970);
-    near(here->accuracy.mean, 0.97);
-    near(there->accuracy.mean, 0.90);
+    near(here->scores[0].mean, 0.97);
+    near(there->scores[0].mean, 0.90);
     assert_int_equal(depth->rows[2].done, 0);
     lab_summary_free(&summary);
 }
@@ -312,13 +313,13 @@ static void best_epochs(void **state) {
     assert_int_equal(section->epoch_steps, 391);
     near(section->epochs, 6);
     const lab_summary_row *row = &section->rows[0];
-    near(row->accuracy_half.mean, 0.8 * 0.6);
-    near(row->accuracy.mean, 0.6);
-    near(row->accuracy_last.mean, 0.95 * 0.6);
+    near(lab_summary_named(section, row, "accuracy_half")->mean, 0.8 * 0.6);
+    near(lab_summary_named(section, row, "accuracy")->mean, 0.6);
+    near(lab_summary_named(section, row, "accuracy_last")->mean, 0.95 * 0.6);
     assert_true(row->has_published_half && row->has_published);
     near(row->published_half, 0.9157);
     near(row->published, 0.9279);
-    assert_int_equal(section->rows[2].accuracy.count, 0); /* stopped */
+    assert_int_equal(lab_summary_score(section, &section->rows[2])->count, 0); /* stopped */
     assert_true(lab_summary_shared_machine(&summary, section));
     assert_false(lab_summary_shared_machine(&summary, find(&summary, "tree-copy, breadth first")));
     lab_summary_free(&summary);

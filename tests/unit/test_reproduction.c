@@ -36,13 +36,14 @@ static void assert_specs(const lab_scheme_request *request, const char *const *s
 
 static void test_schemes(void **state) {
     (void)state;
-    const lab_task_options words = {.length_mean = 20, .symbols = 20};
-    const lab_task_options trees = {.depth_mean = 7, .arity = 2}, wide = {.depth_mean = 5, .arity = 3};
-    const lab_task_options images = {0};
-    lab_scheme_request request = {.kind = LAB_TASK_WORDS, .data = &words};
+    const lab_train_config words = {.task = lab_task_find("copy"), .data.words = {.length_mean = 20, .symbols = 20}};
+    const lab_train_config trees = {.task = lab_task_find("tree-copy"), .data.trees = {.depth_mean = 7, .arity = 2}};
+    const lab_train_config wide = {.task = lab_task_find("tree-copy"), .data.trees = {.depth_mean = 5, .arity = 3}};
+    const lab_train_config images = {.task = lab_task_find("cifar10")};
+    lab_scheme_request request = {.class = words.task->class, .config = &words};
     assert_specs(&request, (const char *const[]){"sinusoidal", "relative(window=20)", "rope",
                                                  "algebraic(group=seq, decay=0.98)", NULL});
-    request = (lab_scheme_request){.kind = LAB_TASK_TREES, .data = &trees};
+    request = (lab_scheme_request){.class = trees.task->class, .config = &trees};
     assert_specs(&request, (const char *const[]){"sinusoidal", "shiv-quirk(k=2, depth=7)", "rope",
                                                  "algebraic(group=seq, decay=0.98)",
                                                  "algebraic(group=tree:2, decay=0.98)", NULL});
@@ -50,12 +51,12 @@ static void test_schemes(void **state) {
     request.decay = LAB_DECAY_NOBODY;
     assert_specs(&request, (const char *const[]){"sinusoidal", "shiv-quirk(k=2, depth=8)", "rope",
                                                  "algebraic(group=seq)", "algebraic(group=tree:2)", NULL});
-    request = (lab_scheme_request){.kind = LAB_TASK_TREES, .data = &wide, .decay = LAB_DECAY_BOTH};
+    request = (lab_scheme_request){.class = wide.task->class, .config = &wide, .decay = LAB_DECAY_BOTH};
     assert_specs(&request,
                  (const char *const[]){"sinusoidal", "shiv-quirk(k=3, depth=5)", "rope", "rope + decay(rate=0.98)",
                                        "algebraic(group=seq, decay=0.98)", "algebraic(group=seq)",
                                        "algebraic(group=tree:3, decay=0.98)", "algebraic(group=tree:3)", NULL});
-    request = (lab_scheme_request){.kind = LAB_TASK_IMAGES, .data = &images, .more = true};
+    request = (lab_scheme_request){.class = images.task->class, .config = &images, .more = true};
     assert_specs(&request, (const char *const[]){"sinusoidal", "learned(size=100)", "algebraic(group=seq, decay=0.98)",
                                                  "algebraic(group=grid:2, decay=0.98)", "rope(axes=2)", "mixed",
                                                  "string", "none", NULL});
@@ -67,21 +68,25 @@ static void test_schemes(void **state) {
 /* Problems, text, expressions; the tree columns of RoPER have rows of their own. */
 static void test_decoder_schemes(void **state) {
     (void)state;
-    const lab_task_options none = {0}, trees = {.depth_mean = 5, .arity = 2};
-    const lab_task_options expressions = {.arity = 7, .expression_depth = 6, .shortest = 250, .longest = 1000};
-    lab_scheme_request request = {.kind = LAB_TASK_PROBLEMS, .data = &none};
+    const lab_train_config problems = {.task = lab_task_find("addition")}, text = {.task = lab_task_find("text")};
+    const lab_train_config trees = {.task = lab_task_find("tree-copy"), .data.trees = {.depth_mean = 5, .arity = 2}};
+    const lab_train_config expressions = {
+        .task = lab_task_find("listops"),
+        .data.expressions = {.arguments = 7, .depth = 6, .shortest = 250, .longest = 1000}};
+    lab_scheme_request request = {.class = problems.task->class, .config = &problems};
     assert_specs(&request, (const char *const[]){"rope", "rope(values=on)", NULL});
     request.more = true;
-    request.kind = LAB_TASK_TEXT;
+    request.class = text.task->class;
+    request.config = &text;
     assert_specs(&request, (const char *const[]){"rope", "rope(values=on)", "algebraic(group=seq)",
                                                  "algebraic(group=seq, values=on)", NULL});
-    request = (lab_scheme_request){.table = "roper", .kind = LAB_TASK_TREES, .data = &trees, .more = true};
+    request = (lab_scheme_request){.table = "roper", .class = trees.task->class, .config = &trees, .more = true};
     assert_specs(&request, (const char *const[]){"algebraic(group=tree:2, decay=0.98)",
                                                  "algebraic(group=tree:2, values=on, decay=0.98)", NULL});
     request.gaps = true;
     assert_specs(&request, (const char *const[]){"", "", "", "", "algebraic(group=tree:2, decay=0.98)",
                                                  "algebraic(group=tree:2, values=on, decay=0.98)", NULL});
-    request = (lab_scheme_request){.kind = LAB_TASK_EXPRESSIONS, .data = &expressions};
+    request = (lab_scheme_request){.class = expressions.task->class, .config = &expressions};
     assert_specs(&request, (const char *const[]){"none", "sinusoidal", "learned(size=1001)",
                                                  "chebyshev(size=1001, site=input)", "rope", "algebraic(group=seq)",
                                                  "algebraic(group=tree:7)", "shiv-quirk(k=7, depth=6)", NULL});
@@ -91,7 +96,7 @@ static void test_decoder_schemes(void **state) {
     assert_true(schemes[8].pretrained && schemes[9].pretrained);
     assert_string_equal(schemes[8].spec, "chebyshev(site=output)");
     assert_string_equal(schemes[9].spec, "none"); /* the control */
-    request = (lab_scheme_request){.kind = LAB_TASK_PROBLEMS, .data = &none, .decay = LAB_DECAY_BOTH};
+    request = (lab_scheme_request){.class = problems.task->class, .config = &problems, .decay = LAB_DECAY_BOTH};
     assert_specs(&request, (const char *const[]){"rope", "rope + decay(rate=0.98)", "rope(values=on)",
                                                  "rope(values=on) + decay(rate=0.98)", NULL});
 }
@@ -99,8 +104,8 @@ static void test_decoder_schemes(void **state) {
 /* Rows of the published table stay what they are when the others of the pairs are there. */
 static void test_places(void **state) {
     (void)state;
-    const lab_task_options data = {.depth_mean = 5, .arity = 2};
-    lab_scheme_request request = {.kind = LAB_TASK_TREES, .data = &data, .decay = LAB_DECAY_BOTH};
+    const lab_train_config data = {.task = lab_task_find("tree-copy"), .data.trees = {.depth_mean = 5, .arity = 2}};
+    lab_scheme_request request = {.class = data.task->class, .config = &data, .decay = LAB_DECAY_BOTH};
     lab_scheme both[LAB_MOST_SCHEMES], published[LAB_MOST_SCHEMES];
     size_t count = lab_schemes(&request, both), kept = 0;
     request.decay = LAB_DECAY_AS_PUBLISHED;
@@ -167,7 +172,7 @@ static void test_columns(void **state) {
     assert_int_equal(table.training_count, 8);
     assert_int_equal(table.seeds, 2);
     assert_string_equal(table.columns[7].name, "tree-ops-depth");
-    assert_int_equal(table.columns[7].config.data.order, LAB_ORDER_DEPTH);
+    assert_int_equal(lab_config_order(&table.columns[7].config), LAB_ORDER_DEPTH);
     make(&(lab_reproduction_request){.table = "table2", .budget = "quick", .inits = LAB_INITS_BOTH});
     assert_int_equal(table.column_count, 16);
     /* Both columns of the images are scores of the same trainings. */
@@ -206,7 +211,7 @@ static void test_measures(void **state) {
             assert_int_equal(table.columns[i].measure, expected[i].measure);
             assert_true(expected[i].measure != LAB_MEASURE_SOLVED || table.columns[i].config.greedy_samples > 0);
         }
-        assert_int_equal(table.columns[3].config.data.symbols, 256);
+        assert_int_equal(table.columns[3].config.data.text.symbols, 256);
         assert_true(table.columns[3].config.data.digest != 0);
     }
     make(&(lab_reproduction_request){.table = "listops", .budget = "quick"});
@@ -287,7 +292,7 @@ static void put_run(lab_store *store, size_t row, size_t column, size_t seed, co
     char encoding[LAB_SPEC_SIZE], name[256];
     locus_error failed;
     lab_run run = {.name = name,
-                   .task = (char *)(uintptr_t)table.columns[column].config.task,
+                   .task = (char *)(uintptr_t)table.columns[column].config.task->name,
                    .encoding = encoding,
                    .setup = (char[]){"paper"},
                    .embedding_init = (char[]){"scaled"},

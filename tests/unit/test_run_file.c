@@ -10,6 +10,7 @@
 #include "train/checkpoint.h"
 #include "train/config.h"
 #include "train/run_file.h"
+#include "train/train.h"
 #include "unit/scratch_folder.h"
 
 #include <cjson/cJSON.h>

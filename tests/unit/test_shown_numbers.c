@@ -69,58 +69,67 @@ static void seconds(void **state) {
 
 /* ---- scores ---- */
 
-static char *printed(cli_table *table) {
+static char *printed(lab_table *table) {
     char *text = NULL;
     size_t size;
+    locus_error error;
     FILE *stream = open_memstream(&text, &size);
     assert_non_null(stream);
-    cli_table_print(table, stream);
+    assert_int_equal(lab_table_write(table, LAB_TABLE_TEXT, false, stream, &error), LOCUS_OK);
     assert_int_equal(fclose(stream), 0);
-    cli_table_free(table);
+    lab_table_free(table);
     return text;
 }
 
-static void expect_table(cli_table *table, const char *expected) {
+static void expect_table(lab_table *table, const char *expected) {
     char *text = printed(table);
     assert_string_equal(text, expected);
     free(text);
 }
 
-/* Each column of a kind gets 0.125, 1.125, …; nothing that is not known. */
-static void expect_scores(lab_task_kind kind, bool eval, const char *expected, const char *legend) {
-    const cli_score_column *columns;
-    const size_t count = eval ? cli_eval_columns(kind, &columns) : cli_score_columns(kind, &columns);
+/* Column i of a class gets i + 0.125. */
+static double numbered(const void *context, const char *name) {
+    const lab_task_class *class = context;
+    for (size_t i = 0; i < class->column_count; i++)
+        if (strcmp(class->columns[i].name, name) == 0)
+            return (double)i + 0.125;
+    return (double)NAN;
+}
+
+static double unknown(const void *context, const char *name) {
+    (void)context, (void)name;
+    return (double)NAN;
+}
+
+static void expect_scores(const char *task, unsigned where, const char *expected) {
+    const lab_task_class *class = lab_task_find(task)->class;
     static const char *const first[] = {"set"};
-    cli_table *table = cli_score_table(first, 1, columns, count);
-    cli_table_cell(table, "test");
-    for (size_t i = 0; i < count; i++)
-        cli_score_cell(table, &columns[i], (double)i + 0.125);
-    cli_table_cell(table, "dev");
-    for (size_t i = 0; i < count; i++)
-        cli_score_cell(table, &columns[i], (double)NAN);
+    lab_table *table = cli_score_table(first, 1, class, where);
+    lab_table_cell(table, "test");
+    cli_score_cells(table, class, where, numbered, class);
+    lab_table_cell(table, "dev");
+    cli_score_cells(table, class, where, unknown, class);
     expect_table(table, expected);
-    assert_string_equal(cli_score_legend(kind), legend);
 }
 
 static void scores(void **state) {
     (void)state;
-    expect_scores(
-        LAB_TASK_TEXT, false,
-        "set   perplexity  bits per byte    loss  accuracy\n"
-        "test        0.12         1.1250  2.1250  312.50 %\n"
-        "dev            –              –       –         –\n",
-        "Perplexity is exp(loss), loss in nats a token; bits per byte of the text that the tokens stand for.");
-    expect_scores(LAB_TASK_PROBLEMS, true,
-                  "set    solved  accuracy    loss\n"
-                  "test  12.50 %  112.50 %  2.1250\n"
-                  "dev         –         –       –\n",
-                  "Problems solved to the letter by greedy decoding; characters right, and nats a character, under "
-                  "teacher forcing.");
-    expect_scores(LAB_TASK_EXPRESSIONS, false,
+    expect_scores("text", LAB_SCORE_RUN,
+                  "set     loss  perplexity  bits per byte  accuracy\n"
+                  "test  0.1250        1.12         2.1250  312.50 %\n"
+                  "dev        –           –              –         –\n");
+    expect_scores("addition", LAB_SCORE_SET,
+                  "set    solved    loss  accuracy\n"
+                  "test  12.50 %  1.1250  212.50 %\n"
+                  "dev         –       –         –\n");
+    expect_scores("listops", LAB_SCORE_RUN,
                   "set   accuracy    loss    chance  majority\n"
                   "test   12.50 %  1.1250  212.50 %  312.50 %\n"
-                  "dev          –       –         –         –\n",
-                  "Chance is one of the classes; majority is the share of the most common one.");
+                  "dev          –       –         –         –\n");
+    expect_scores("cifar10", LAB_SCORE_RUN,
+                  "set   best to half  accuracy  at the end    loss  best step\n"
+                  "test       12.50 %  112.50 %    212.50 %  3.1250          4\n"
+                  "dev              –         –           –       –          –\n");
 }
 
 int main(void) {

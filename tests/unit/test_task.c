@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "report/published.h"
-#include "task/task.h"
+#include "task/task_class.h"
 
 #include <math.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void test_moments(void **state) {
 
 static void test_lengths_at_least_one(void **state) {
     (void)state;
-    lab_task_options options = {.length_mean = 1.0, .length_deviation = 1.0, .symbols = 2};
+    lab_task_options options = {.words.length_mean = 1.0, .words.length_deviation = 1.0, .words.symbols = 2};
     lab_dataset set = draw("copy", options, LAB_SET_TRAIN, 500, 0);
     size_t ones = 0;
     for (size_t s = 0; s < set.samples; s++) {
@@ -96,7 +96,7 @@ static void test_lengths_at_least_one(void **state) {
 
 static void test_chance(void **state) {
     (void)state;
-    const lab_task_options options = {.length_mean = 10.0, .symbols = 1};
+    const lab_task_options options = {.words.length_mean = 10.0, .words.symbols = 1};
     lab_dataset set = draw("copy", options, LAB_SET_TRAIN, 7, 0); /* 10 times symbol 1, then the end */
     assert_true(fabs(lab_dataset_chance(&set, 3) - 10.0 / 11.0) < 1e-12);
     lab_dataset_destroy(&set);
@@ -104,11 +104,12 @@ static void test_chance(void **state) {
 
 static void test_refusals(void **state) {
     (void)state;
-    const lab_task_options bad[] = {{.length_mean = 0.0, .symbols = 20},
-                                    {.length_mean = (double)NAN, .length_deviation = 1.0, .symbols = 20},
-                                    {.length_mean = 10.0, .length_deviation = -1.0, .symbols = 20},
-                                    {.length_mean = 10.0, .length_deviation = 11.0, .symbols = 20},
-                                    {.length_mean = 10.0, .length_deviation = 1.0}};
+    const lab_task_options bad[] = {
+        {.words.length_mean = 0.0, .words.symbols = 20},
+        {.words.length_mean = (double)NAN, .words.length_deviation = 1.0, .words.symbols = 20},
+        {.words.length_mean = 10.0, .words.length_deviation = -1.0, .words.symbols = 20},
+        {.words.length_mean = 10.0, .words.length_deviation = 11.0, .words.symbols = 20},
+        {.words.length_mean = 10.0, .words.length_deviation = 1.0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         lab_dataset set;
         locus_error error = {0};
@@ -123,7 +124,7 @@ static void test_registry(void **state) {
     (void)state;
     static const char *const known[] = {
         "copy",    "reverse",  "repeat",          "tree-copy",        "tree-reorder", "tree-c3", "tree-ops",
-        "cifar10", "addition", "substring-index", "substring-search", "text",         "listops"};
+        "cifar10", "addition", "substring-index", "substring-search", "text",         "listops", "classify"};
     const size_t count = sizeof known / sizeof *known;
     assert_int_equal(lab_task_count(), count);
     for (size_t i = 0; i < count; i++) {

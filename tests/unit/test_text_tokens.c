@@ -3,6 +3,8 @@
  * damage of a file passes unseen. */
 #include "io/fail.h"
 #include "io/file.h"
+#include "model/model.h"
+#include "task/task_class.h"
 #include "task/text_task.h"
 #include "text/token_file.h"
 #include <setjmp.h>
@@ -198,7 +200,7 @@ static void wrong_content_is_not_written(void **state) {
 static const lab_task *text_task(void) {
     const lab_task *task = lab_task_find("text");
     assert_non_null(task);
-    assert_int_equal(task->kind, LAB_TASK_TEXT);
+    assert_int_equal(task->class->architecture, LAB_DECODER);
     return task;
 }
 
@@ -217,11 +219,11 @@ static void write_folder(const char *name, const int32_t *tokens, size_t count) 
 static void open_windows(lab_dataset *set, const char *folder, size_t sequence, lab_set which) {
     lab_task_options options = lab_task_default(text_task());
     locus_error error = {0};
-    assert_int_equal(options.sequence, 513);
+    assert_int_equal(options.text.sequence, 513);
     if (lab_text_describe(folder, &options, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
     assert_int_equal(lab_task_vocabulary(text_task(), &options), 300);
-    options.sequence = sequence;
+    options.text.sequence = sequence;
     const lab_draw draw_all = {text_task(), &options, which, 0, 0};
     if (lab_dataset_sequences(set, &draw_all, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
@@ -268,7 +270,7 @@ static void sets_and_samples_are_chosen(void **state) {
 
     lab_task_options options = lab_task_default(text_task());
     options.path = scratch_path("chosen");
-    options.sequence = 10;
+    options.text.sequence = 10;
     lab_draw draw_some = {text_task(), &options, LAB_SET_TRAIN, 4, 0};
     assert_int_equal(lab_dataset_sequences(&set, &draw_some, &error), LOCUS_OK);
     assert_int_equal(set.sequences.count, 4);
@@ -279,10 +281,10 @@ static void sets_and_samples_are_chosen(void **state) {
     assert_int_equal(lab_dataset_sequences(&set, &draw_some, &error), LOCUS_ERROR_ARGUMENT);
     expect_line(&error, "12 sequences of 10 tokens: the train set in");
     assert_string_equal(error.argument, "n");
-    draw_some.samples = 0, options.sequence = 1;
+    draw_some.samples = 0, options.text.sequence = 1;
     assert_int_equal(lab_dataset_sequences(&set, &draw_some, &error), LOCUS_ERROR_ARGUMENT);
     assert_string_equal(error.argument, "sequence");
-    options.sequence = 10;
+    options.text.sequence = 10;
     assert_int_equal(lab_dataset_generate(&set, &draw_some, &error), LOCUS_ERROR_UNSUPPORTED);
     free(tokens);
 }

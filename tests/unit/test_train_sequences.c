@@ -64,7 +64,10 @@ static lab_train_config tiny(const char *task, const char *encoding) {
     config.model.encoder_layers = config.model.encoder_layers > 0;
     config.model.decoder_layers = config.model.decoder_layers > 0;
     config.model.dropout = config.model.attention_dropout = 0.1; /* drawn anew after a resume */
-    config.data.sequence = config.data.sequence > 0 ? 24 : 0;
+    if (strcmp(task, "text") == 0)
+        config.data.text.sequence = 24;
+    else if (config.task->open_sequences != NULL)
+        config.data.problems.sequence = 24;
     config.data.path = strcmp(task, "text") == 0 ? text_path : NULL;
     config.train_samples = strcmp(task, "listops") == 0 ? 30 : 0;
     config.dev_samples = 9;
@@ -135,7 +138,7 @@ static lab_model *trained_model(const char *name, lab_train_config *config, trai
     *r = training_look(name);
     if (lab_train_load(&r->run, training_folder(), config, &model, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
-    config->data.path = strcmp(config->task, "text") == 0 ? text_path : NULL;
+    config->data.path = strcmp(config->task->name, "text") == 0 ? text_path : NULL;
     return model;
 }
 
@@ -231,7 +234,7 @@ static void test_problem_scores(void **state) {
         nats += score.loss;
         tokens += score.tokens;
     }
-    assert_int_equal(tokens, config.test_samples * (config.data.sequence - 1));
+    assert_int_equal(tokens, config.test_samples * (config.data.problems.sequence - 1));
     assert_true(fabs(training_final(&r, "test", "loss") - nats / (double)tokens) < 1e-5);
     assert_true(training_final(&r, "test", "exact") < 0);
     lab_dataset_destroy(&problems);
@@ -243,8 +246,8 @@ static void test_problem_scores(void **state) {
 static void train_solver(void **state) {
     (void)state;
     training_plan p = {.config = tiny("addition", "rope"), .name = "solver", .threads = 2};
-    p.config.data.digits = 1;
-    p.config.data.sequence = 48;
+    p.config.data.problems.digits = 1;
+    p.config.data.problems.sequence = 48;
     p.config.model.dim = 32;
     p.config.model.feed_forward = 64;
     p.config.model.decoder_layers = 2;

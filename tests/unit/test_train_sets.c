@@ -2,6 +2,7 @@
 /* How much of its sets a training reads: of a text all that there is to score unless fewer are asked for, but no more
  * to train on than it has; of problems as many as are asked for, or endlessly many. */
 #include "train/config.h"
+#include "train/train.h"
 #include "train/train_data.h"
 #include "unit/scratch_folder.h"
 #include "unit/small_text.h"
@@ -25,7 +26,10 @@ static lab_train_config config_of(const char *task, size_t sequence) {
     locus_error error;
     assert_int_equal(lab_train_config_budget(&config, lab_task_find(task), "smoke", LAB_SETUP_PAPER, &error), LOCUS_OK);
     config.data.path = folder;
-    config.data.sequence = sequence;
+    if (strcmp(task, "text") == 0)
+        config.data.text.sequence = sequence;
+    else
+        config.data.problems.sequence = sequence;
     return config;
 }
 

@@ -32,8 +32,8 @@ static lab_train_config tiny(const char *task, const char *encoding) {
     config.model.heads = 2;
     config.model.feed_forward = 32;
     config.model.encoder_layers = config.model.decoder_layers = 1;
-    config.data.depth_mean = 2.0;
-    config.data.order = LAB_ORDER_DEPTH;
+    config.data.trees.depth_mean = 2.0;
+    config.data.trees.order = LAB_ORDER_DEPTH;
     config.train_samples = 70;
     config.dev_samples = 20;
     config.test_samples = 40;
@@ -53,8 +53,8 @@ static lab_dataset draw_set(const char *task, lab_order order, size_t samples) {
     lab_task_options options = lab_task_default(lab_task_find(task));
     lab_dataset set;
     locus_error error;
-    options.depth_mean = 4.0;
-    options.order = order;
+    options.trees.depth_mean = 4.0;
+    options.trees.order = order;
     const lab_draw draw = {lab_task_find(task), &options, LAB_SET_TRAIN, samples, 3};
     assert_int_equal(lab_dataset_generate(&set, &draw, &error), LOCUS_OK);
     return set;
@@ -213,7 +213,7 @@ static void test_greedy(void **state) {
     locus_error error;
     const lab_task *task = lab_task_find("tree-c3");
     config.model.encoding = config.encoding;
-    config.data.depth_mean = 1.0; /* outputs of one or a few nodes: some are right by chance */
+    config.data.trees.depth_mean = 1.0; /* outputs of one or a few nodes: some are right by chance */
     const lab_draw draw = {task, &config.data, LAB_SET_TEST, 200, 0};
     assert_int_equal(lab_dataset_generate(&set, &draw, &error), LOCUS_OK);
     uint32_t correct[200];

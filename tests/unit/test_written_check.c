@@ -48,7 +48,7 @@ static void plant_run(lab_reproduction_place place) {
     lab_train_name(&config, name, sizeof name);
     char *json = lab_config_json(&config);
     lab_run run = {.name = name,
-                   .task = (char *)(uintptr_t)config.task,
+                   .task = (char *)(uintptr_t)config.task->name,
                    .encoding = encoding,
                    .setup = (char *)(uintptr_t)lab_setup_name(config.setup),
                    .embedding_init = (char *)(uintptr_t)lab_embedding_init_name(config.model.embedding_init),

@@ -6,7 +6,7 @@
 
 #include "io/archive.h"
 #include "task/cifar10.h"
-#include "task/task.h"
+#include "task/task_class.h"
 
 #include <stdlib.h>
 #include <string.h>

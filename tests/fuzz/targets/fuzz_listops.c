@@ -2,6 +2,7 @@
 /* ListOps .tsv files, asked for digits and for parity: labels are classes, and a set that is written is read back as
  * it was. A failure is one line that names the file. */
 #include "fuzz.h"
+#include "task/task_class.h"
 
 #include "task/listops.h"
 
@@ -12,7 +13,7 @@ static locus_status load(lab_dataset *set, const char *path, lab_asked asked, lo
     const lab_task *task = lab_task_find("listops");
     lab_task_options options = lab_task_default(task);
     options.path = path;
-    options.asked = asked;
+    options.expressions.asked = asked;
     const lab_draw draw = {.task = task, .options = &options};
     *set = (lab_dataset){0};
     return lab_listops_load(set, &draw, error);

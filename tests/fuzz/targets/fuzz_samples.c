@@ -2,6 +2,7 @@
 /* Samples as JSON lines: words, trees, problems. What is read and written again is read as the same set; a failure is
  * one line on standard error. `data inspect` of the same file ends with its status and no more than that line. */
 #include "fuzz.h"
+#include "task/task_class.h"
 
 #include "command.h"
 #include "data_lines.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/measure.h"
+#include "task/measure.h"
 
 const char *lab_measure_name(lab_measure measure) {
-    static const char *const names[] = {"accuracy", "solved", "loss", "perplexity"};
-    return (unsigned)measure < 4 ? names[measure] : "unknown";
+    static const char *const names[] = {"accuracy", "solved", "loss", "perplexity", "step"};
+    return (unsigned)measure < 5 ? names[measure] : "unknown";
 }
 
 bool lab_measure_is_share(lab_measure measure) {
@@ -19,7 +19,7 @@ double lab_measure_scale(lab_measure measure) {
 }
 
 int lab_measure_decimals(lab_measure measure) {
-    return measure == LAB_MEASURE_LOSS ? 4 : 2;
+    return measure == LAB_MEASURE_LOSS ? 4 : measure == LAB_MEASURE_STEP ? 0 : 2;
 }
 
 double lab_measure_margin(lab_measure measure) {

@@ -115,7 +115,7 @@ static lab_summary_row *find_row(const lab_summary *summary, lab_summary_section
     row->encoding = run->encoding;
     row->runs = calloc(summary->run_count, sizeof *row->runs);
     const lab_published *published = NULL, *half = NULL;
-    if (!section->other_trees) {
+    if (!section->unpublished) {
         published = lab_published_look(run->task, section->order, LAB_SPAN_FULL, run->encoding);
         half = lab_published_look(run->task, section->order, LAB_SPAN_HALF, run->encoding);
     }

@@ -17,12 +17,20 @@
 
 enum { MOST_TASKS = 8, MOST_VARIANTS = 5 };
 
-/* A task of a table; what varies there is variants_of's. */
-typedef struct column_pattern {
+typedef struct column_pattern column_pattern;
+typedef struct variant variant;
+/* The columns of a task; returns how many. */
+typedef size_t variants_function(const column_pattern *from, const lab_reproduction_request *request, variant *list);
+
+static variants_function vary_words, vary_trees, vary_spans, vary_nothing, vary_measures, vary_asked;
+
+/* A task of a table. */
+struct column_pattern {
     const char *task, *head;
     lab_measure measure;
     bool beyond; /* only with `more`; of trees then depth-first alone */
-} column_pattern;
+    variants_function *vary;
+};
 
 typedef struct table_pattern {
     const char *name, *title;
@@ -34,31 +42,31 @@ typedef struct table_pattern {
 static const table_pattern tables[] = {
     {"table1",
      "Sequences (Table 1)",
-     {{"copy", "copy", LAB_MEASURE_ACCURACY, false},
-      {"reverse", "reverse", LAB_MEASURE_ACCURACY, false},
-      {"repeat", "repeat", LAB_MEASURE_ACCURACY, false}},
+     {{"copy", "copy", LAB_MEASURE_ACCURACY, false, vary_words},
+      {"reverse", "reverse", LAB_MEASURE_ACCURACY, false, vary_words},
+      {"repeat", "repeat", LAB_MEASURE_ACCURACY, false, vary_words}},
      3,
      true},
     {"table2",
      "Trees (Table 2)",
-     {{"tree-copy", "copy", LAB_MEASURE_ACCURACY, false},
-      {"tree-reorder", "reorder", LAB_MEASURE_ACCURACY, false},
-      {"tree-c3", "c3", LAB_MEASURE_ACCURACY, false},
-      {"tree-ops", "ops", LAB_MEASURE_ACCURACY, false}},
+     {{"tree-copy", "copy", LAB_MEASURE_ACCURACY, false, vary_trees},
+      {"tree-reorder", "reorder", LAB_MEASURE_ACCURACY, false, vary_trees},
+      {"tree-c3", "c3", LAB_MEASURE_ACCURACY, false, vary_trees},
+      {"tree-ops", "ops", LAB_MEASURE_ACCURACY, false, vary_trees}},
      4,
      true},
-    {"table3", "Images (Table 3)", {{"cifar10", "cifar10", LAB_MEASURE_ACCURACY, false}}, 1, true},
+    {"table3", "Images (Table 3)", {{"cifar10", "cifar10", LAB_MEASURE_ACCURACY, false, vary_spans}}, 1, true},
     {"roper",
      "RoPER's tasks",
-     {{"addition", "addition", LAB_MEASURE_SOLVED, false},
-      {"substring-index", "substring-index", LAB_MEASURE_SOLVED, false},
-      {"substring-search", "substring-search", LAB_MEASURE_LOSS, false},
-      {"text", "text", LAB_MEASURE_LOSS, false},
-      {"tree-copy", "tree-copy", LAB_MEASURE_ACCURACY, true},
-      {"tree-ops", "tree-ops", LAB_MEASURE_ACCURACY, true}},
+     {{"addition", "addition", LAB_MEASURE_SOLVED, false, vary_nothing},
+      {"substring-index", "substring-index", LAB_MEASURE_SOLVED, false, vary_nothing},
+      {"substring-search", "substring-search", LAB_MEASURE_LOSS, false, vary_nothing},
+      {"text", "text", LAB_MEASURE_LOSS, false, vary_measures},
+      {"tree-copy", "tree-copy", LAB_MEASURE_ACCURACY, true, vary_trees},
+      {"tree-ops", "tree-ops", LAB_MEASURE_ACCURACY, true, vary_trees}},
      6,
      false},
-    {"listops", "ListOps", {{"listops", "listops", LAB_MEASURE_ACCURACY, false}}, 1, false},
+    {"listops", "ListOps", {{"listops", "listops", LAB_MEASURE_ACCURACY, false, vary_asked}}, 1, false},
 };
 
 size_t lab_reproduction_table_count(void) {
@@ -84,20 +92,20 @@ static bool is_meant(const char *name, char *const *words, size_t count) {
 
 /* ---- what varies between the columns of a task ---- */
 
-typedef struct variant {
-    lab_order order;         /* trees */
+struct variant {
+    const char *form;        /* of the task's variants: "depth", "parity"; NULL: it has none */
     lab_embedding_init init; /* words and trees */
     lab_position_scale positions;
     lab_logit_scale logits;
     lab_span span; /* images */
     lab_measure measure;
-    lab_asked asked;  /* expressions */
-    const char *word; /* behind the task in the column's name; "": nothing */
-} variant;
+    const char *word;                                        /* behind the task in the column's name; "": nothing */
+    enum { BY_WORD = 0, BY_EPOCHS, BY_MEASURE, ALONE } head; /* what stands behind the task in the column's head */
+};
 
 /* With embeddings of variance 1 times sqrt(D), what is added to them stands sqrt(D) too small beside them, and the
  * logits of the same table are sqrt(D) too large: each mended by itself, then both. */
-static size_t factor_variants(const column_pattern *from, variant *list) {
+static size_t add_factors(const column_pattern *from, variant *list) {
     const variant unit = {.init = LAB_EMBEDDING_UNIT, .measure = from->measure, .word = ""};
     list[0] = list[1] = list[2] = unit;
     list[0].positions = list[2].positions = LAB_POSITIONS_SQRT_DIM;
@@ -105,48 +113,54 @@ static size_t factor_variants(const column_pattern *from, variant *list) {
     return 3;
 }
 
-static size_t tree_and_word_variants(const column_pattern *from, lab_task_kind kind, lab_inits inits, variant *list) {
-    const lab_embedding_init both[2] = {LAB_EMBEDDING_SCALED, LAB_EMBEDDING_UNIT};
-    const bool trees = kind == LAB_TASK_TREES;
-    if (inits == LAB_INITS_AS_PUBLISHED_TABLE)
-        inits = trees ? LAB_INITS_SCALED : LAB_INITS_BOTH;
-    size_t first = inits == LAB_INITS_UNIT, last = inits == LAB_INITS_SCALED ? 0 : 1, count = 0;
-    for (size_t i = first; i <= last; i++) {
+static size_t vary_words(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
+    size_t count = 0;
+    if (request->inits != LAB_INITS_UNIT)
+        list[count++] = (variant){.init = LAB_EMBEDDING_SCALED, .measure = from->measure, .word = ""};
+    if (request->inits != LAB_INITS_SCALED)
+        list[count++] = (variant){.init = LAB_EMBEDDING_UNIT, .measure = from->measure, .word = ""};
+    return count + (request->factors ? add_factors(from, list + count) : 0);
+}
+
+static size_t vary_trees(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
+    static const lab_embedding_init both[2] = {LAB_EMBEDDING_SCALED, LAB_EMBEDDING_UNIT};
+    size_t count = 0;
+    for (size_t i = request->inits == LAB_INITS_UNIT; i <= (request->inits > LAB_INITS_SCALED); i++) {
+        const variant breadth = {.form = "breadth", .init = both[i], .measure = from->measure, .word = "breadth"};
         if (!from->beyond)
-            list[count++] = (variant){.init = both[i], .measure = from->measure, .word = trees ? "breadth" : ""};
-        if (trees) {
-            list[count++] =
-                (variant){.order = LAB_ORDER_DEPTH, .init = both[i], .measure = from->measure, .word = "depth"};
-        }
+            list[count++] = breadth;
+        list[count] = breadth;
+        list[count].form = "depth";
+        list[count++].word = "depth";
     }
     return count;
 }
 
-static size_t variants_of(const column_pattern *from, lab_task_kind kind, const lab_reproduction_request *request,
-                          variant list[MOST_VARIANTS]) {
-    size_t count;
-    switch (kind) {
-    case LAB_TASK_WORDS:
-    case LAB_TASK_TREES:
-        count = tree_and_word_variants(from, kind, request->inits, list);
-        return count + (request->factors ? factor_variants(from, list + count) : 0);
-    case LAB_TASK_IMAGES:
-        list[0] = (variant){.span = LAB_SPAN_HALF, .measure = from->measure, .word = "half"};
-        list[1] = (variant){.span = LAB_SPAN_FULL, .measure = from->measure, .word = "full"};
-        return 2;
-    case LAB_TASK_PROBLEMS:
-        list[0] = (variant){.measure = from->measure, .word = ""};
-        return 1;
-    case LAB_TASK_TEXT:
-        list[0] = (variant){.measure = LAB_MEASURE_LOSS, .word = "loss"};
-        list[1] = (variant){.measure = LAB_MEASURE_PERPLEXITY, .word = "perplexity"};
-        return 2;
-    case LAB_TASK_EXPRESSIONS:
-        list[0] = (variant){.measure = from->measure, .asked = LAB_ASKED_DIGIT, .word = "digit"};
-        list[1] = (variant){.measure = from->measure, .asked = LAB_ASKED_PARITY, .word = "parity"};
-        return 2;
-    }
-    return 0;
+static size_t vary_spans(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
+    (void)request;
+    list[0] = (variant){.span = LAB_SPAN_HALF, .measure = from->measure, .word = "half", .head = BY_EPOCHS};
+    list[1] = (variant){.span = LAB_SPAN_FULL, .measure = from->measure, .word = "full", .head = BY_EPOCHS};
+    return 2;
+}
+
+static size_t vary_nothing(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
+    (void)request;
+    list[0] = (variant){.measure = from->measure, .word = "", .head = BY_MEASURE};
+    return 1;
+}
+
+static size_t vary_measures(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
+    (void)from, (void)request;
+    list[0] = (variant){.measure = LAB_MEASURE_LOSS, .word = "loss", .head = BY_MEASURE};
+    list[1] = (variant){.measure = LAB_MEASURE_PERPLEXITY, .word = "perplexity", .head = BY_MEASURE};
+    return 2;
+}
+
+static size_t vary_asked(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
+    (void)request;
+    list[0] = (variant){.measure = from->measure, .form = "digit", .word = "digit", .head = ALONE};
+    list[1] = (variant){.measure = from->measure, .form = "parity", .word = "parity", .head = ALONE};
+    return 2;
 }
 
 static void dash(char *text) {
@@ -162,20 +176,18 @@ static void name_column(lab_reproduction_column *column, const column_pattern *f
     dash(column->name);
     snprintf(column->head, sizeof column->head, "%s%s%s%s%s", from->head, *as->word ? " " : "", as->word,
              *init ? " " : "", init);
-    switch (column->kind) {
-    case LAB_TASK_WORDS:
-    case LAB_TASK_TREES:
+    switch (as->head) {
+    case BY_WORD:
         break;
-    case LAB_TASK_IMAGES:
+    case BY_EPOCHS:
         column->epochs = (size_t)column->config.epochs / (as->span == LAB_SPAN_HALF ? 2 : 1);
         if (column->epochs > 0)
             snprintf(column->head, sizeof column->head, "%s @%zu", from->head, column->epochs);
         break;
-    case LAB_TASK_PROBLEMS:
-    case LAB_TASK_TEXT:
+    case BY_MEASURE:
         snprintf(column->head, sizeof column->head, "%s, %s", from->head, lab_measure_name(as->measure));
         break;
-    case LAB_TASK_EXPRESSIONS:
+    case ALONE:
         snprintf(column->name, sizeof column->name, "%s", as->word);
         snprintf(column->head, sizeof column->head, "%s", as->word);
         break;
@@ -197,8 +209,8 @@ static size_t fill_rows(lab_reproduction_column *column, const maker *of) {
     const lab_reproduction_request *request = of->request;
     lab_scheme all[LAB_MOST_SCHEMES];
     const lab_scheme_request scheme_request = {.table = of->from->name,
-                                               .kind = column->kind,
-                                               .data = &column->config.data,
+                                               .class = column->class,
+                                               .config = &column->config,
                                                .setup = request->setup,
                                                .decay = request->decay,
                                                .more = request->more,
@@ -218,19 +230,17 @@ static locus_status fill_column(lab_reproduction_column *column, const maker *of
     locus_status status = lab_train_config_budget(config, task, request->budget, request->setup, error);
     if (status != LOCUS_OK)
         return status;
-    column->kind = task->kind;
+    column->class = task->class;
     column->measure = as->measure;
     column->span = as->span;
-    config->data.order = as->order;
-    config->data.asked = as->asked;
-    if (task->kind == LAB_TASK_WORDS || task->kind == LAB_TASK_TREES) {
-        config->model.embedding_init = as->init;
-        config->model.position_scale = as->positions;
-        config->model.logit_scale = as->logits;
-    }
-    if (task->kind == LAB_TASK_TREES && request->paths_given)
+    if (as->form != NULL)
+        lab_config_set_variant(config, as->form);
+    config->model.embedding_init = as->init;
+    config->model.position_scale = as->positions;
+    config->model.logit_scale = as->logits;
+    if (request->paths_given && lab_class_field(task->class, "tree_paths") != NULL)
         config->model.tree_paths = request->tree_paths;
-    if (task->kind == LAB_TASK_IMAGES || task->kind == LAB_TASK_TEXT || task->kind == LAB_TASK_EXPRESSIONS)
+    if (lab_class_option(task->class, "data") != NULL)
         config->data.path = request->data_path;
     lab_config_fill(config);
     return LOCUS_OK;
@@ -262,7 +272,7 @@ static locus_status look_at_data(lab_reproduction_column *column, const maker *o
     if (request->recorded != NULL) {
         const locus_status status =
             lab_reproduction_recall(column, request->recorded, request->pretrained != NULL, there, error);
-        if (status == LOCUS_OK && !*there && column->kind != LAB_TASK_TEXT) {
+        if (status == LOCUS_OK && !*there && !column->class->whole) {
             return lab_fail(error, LOCUS_ERROR_IO, "runs", "no recorded run says what %s took from files",
                             column->name);
         }
@@ -271,20 +281,20 @@ static locus_status look_at_data(lab_reproduction_column *column, const maker *o
         return status;
     }
     *there = true;
-    if (column->kind == LAB_TASK_TEXT && request->column_count == 0 && access(path, F_OK) != 0) {
+    if (column->class->whole && request->column_count == 0 && access(path, F_OK) != 0) {
         *there = false;
         note_left_out(of->table, path);
         return LOCUS_OK;
     }
     locus_status status = lab_train_look(&column->config, error);
-    return status == LOCUS_OK && request->pretrained != NULL && column->kind == LAB_TASK_EXPRESSIONS
+    return status == LOCUS_OK && request->pretrained != NULL && column->class->classifies_text
                ? look_at_encoder(column, request->pretrained, error)
                : status;
 }
 
 static bool same_training(const lab_reproduction_column *a, const lab_reproduction_column *b) {
-    return strcmp(a->config.task, b->config.task) == 0 && a->config.data.order == b->config.data.order &&
-           a->config.data.asked == b->config.data.asked &&
+    return a->config.task == b->config.task &&
+           strcmp(lab_config_variant(&a->config), lab_config_variant(&b->config)) == 0 &&
            a->config.model.embedding_init == b->config.model.embedding_init &&
            a->config.model.position_scale == b->config.model.position_scale &&
            a->config.model.logit_scale == b->config.model.logit_scale;
@@ -316,7 +326,7 @@ static locus_status make_column(const maker *of, const column_pattern *from, con
     locus_status status = fill_column(&column, of, task, as, error);
     if (status != LOCUS_OK)
         return status;
-    name_column(&column, from, as, task->kind == LAB_TASK_WORDS || request->inits >= LAB_INITS_UNIT);
+    name_column(&column, from, as, from->vary == vary_words || request->inits >= LAB_INITS_UNIT);
     of->table->row_count = fill_rows(&column, of);
     if (!of->whole && ((request->column_count > 0 && !is_meant(column.name, request->columns, request->column_count)) ||
                        is_empty_column(&column, of->table->row_count)))
@@ -338,7 +348,7 @@ static locus_status make_columns(const maker *of, locus_error *error) {
             continue;
         if (task == NULL)
             return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "table", "there is no task '%s'", from->task);
-        size_t count = variants_of(from, task->kind, of->request, variants);
+        size_t count = from->vary(from, of->request, variants);
         for (size_t v = 0; v < count; v++) {
             locus_status status = make_column(of, from, task, &variants[v], error);
             if (status != LOCUS_OK)
@@ -417,10 +427,10 @@ static locus_status make_part(const maker *of, locus_error *error) {
     drop_empty_rows(table);
     const bool paper = strcmp(request->budget, "paper") == 0, roper = strcmp(table->name, "roper") == 0;
     table->budget = table->columns[0].config.budget;
-    table->seeds = request->seeds > 0                                    ? request->seeds
-                   : roper && paper                                      ? 10
-                   : table->columns[0].kind == LAB_TASK_IMAGES && !paper ? 1
-                                                                         : 3;
+    table->seeds = request->seeds > 0                             ? request->seeds
+                   : roper && paper                               ? 10
+                   : strcmp(table->name, "table3") == 0 && !paper ? 1
+                                                                  : 3;
     table->drop_worst = request->drop_worst || (roper && paper && request->seeds == 0);
     return LOCUS_OK;
 }

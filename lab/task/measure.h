@@ -6,10 +6,11 @@
 #include <stdbool.h>
 
 typedef enum lab_measure {
-    LAB_MEASURE_ACCURACY = 0,  /* share of tokens, images or expressions right */
-    LAB_MEASURE_SOLVED = 1,    /* share of problems decoded exactly */
-    LAB_MEASURE_LOSS = 2,      /* nats a token */
-    LAB_MEASURE_PERPLEXITY = 3 /* exp(loss) */
+    LAB_MEASURE_ACCURACY = 0,   /* share of tokens, images or expressions right */
+    LAB_MEASURE_SOLVED = 1,     /* share of problems decoded exactly */
+    LAB_MEASURE_LOSS = 2,       /* nats a token */
+    LAB_MEASURE_PERPLEXITY = 3, /* exp(loss) */
+    LAB_MEASURE_STEP = 4        /* a number of steps; fewer are better */
 } lab_measure;
 
 const char *lab_measure_name(lab_measure measure); /* "accuracy", "solved", "loss", "perplexity" */

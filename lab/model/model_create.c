@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A model's life: layers, parameters, the encodings' bindings. */
 #include "io/fail.h"
+#include "model/architecture.h"
 #include "model/token_positions.h"
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,7 @@ static locus_status encodings_allocate(lab_model *model, locus_error *error) {
 
 static locus_status encodings_create(lab_model *model, locus_error *error) {
     const lab_model_config *config = &model->config;
+    const lab_architecture_class *class = lab_architecture_of(config);
     locus_status status = locus_pattern_parse(config->encoding, &model->pattern, error);
     if (status == LOCUS_OK)
         status = encodings_allocate(model, error);
@@ -73,8 +75,8 @@ static locus_status encodings_create(lab_model *model, locus_error *error) {
         own->first = model->position_count;
         const locus_group *group = locus_encoding_group(own->encoding);
         model->group = model->group != NULL ? model->group : group;
-        status = config->architecture == LAB_IMAGE_CLASSIFIER ? lab_image_group_check(group, error)
-                                                              : lab_positions_check_group(config, group, error);
+        status =
+            class->vocabulary ? lab_positions_check_group(config, group, error) : lab_image_group_check(group, error);
         if (status == LOCUS_OK)
             status = locus_encoding_parameter_count(own->encoding, &model->shape, &own->count, error);
         model->position_count += own->count;
@@ -82,7 +84,7 @@ static locus_status encodings_create(lab_model *model, locus_error *error) {
     const unsigned sites = locus_encoding_sites(model->encodings[0].encoding);
     model->embedding_site = (sites & LOCUS_SITE_EMBEDDING) != 0;
     model->encoded_site = (sites & LOCUS_SITE_ENCODED) != 0;
-    if (status == LOCUS_OK && model->encoded_site && config->architecture == LAB_DECODER)
+    if (status == LOCUS_OK && model->encoded_site && !class->encoder)
         status =
             lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding",
                      "'%s' adds vectors to what an encoder gives, and a decoder has no encoder: use site=embedding",

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* A row of a command's table of options. */
+#ifndef CLI_OPTION_H
+#define CLI_OPTION_H
+
+typedef enum cli_kind {
+    CLI_FLAG = 0, /* no value */
+    CLI_TEXT = 1,
+    CLI_INTEGER = 2,
+    CLI_NUMBER = 3,
+    CLI_CHOICE = 4, /* `value` lists the choices, "paper|code"; the first one is the default */
+    CLI_LIST = 5    /* separated by commas outside parentheses: "rope,algebraic(group=seq, decay=0.98)" */
+} cli_kind;
+
+#define CLI_MANY 1e15 /* for `most`: no upper limit */
+
+typedef struct cli_option {
+    const char *name; /* without the dashes */
+    char letter;      /* 0: none */
+    cli_kind kind;
+    const char
+        *value; /* the value's name in help, "FILE"; for CLI_CHOICE the choices. Completion knows FILE, DIR, SPEC */
+    const char *initial; /* default as text; NULL: none, or the first choice */
+    const char *help;    /* half a sentence */
+    double least, most;  /* limits of numbers; checked if least < most */
+} cli_option;
+
+#define CLI_MAX_OPTIONS 96 /* of a command */
+
+/* Which of the options of trainings and kinds of tasks a command has behind its own (task_table.h). */
+typedef enum cli_task_use { CLI_USE_NONE = 0, CLI_USE_TRAIN, CLI_USE_DATA, CLI_USE_EVAL } cli_task_use;
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "kinds/class_parts.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+
+double lab_value_accuracy(const struct lab_outcome *outcome) {
+    return (double)outcome->score.correct / (double)outcome->score.tokens;
+}
+
+double lab_value_exact(const struct lab_outcome *outcome) {
+    return (double)outcome->score.exact / (double)outcome->score.samples;
+}
+
+double lab_value_greedy(const struct lab_outcome *outcome) {
+    return outcome->has_greedy ? outcome->greedy : (double)NAN;
+}
+
+double lab_value_loss(const struct lab_outcome *outcome) {
+    return outcome->score.loss / (double)outcome->score.tokens;
+}
+
+double lab_value_common(const struct lab_outcome *outcome) {
+    return outcome->common;
+}
+
+double lab_value_chance(const struct lab_outcome *outcome) {
+    return 1.0 / (double)outcome->classes;
+}
+
+const lab_curve_words lab_curves_by_steps = {
+    {"Accuracy on the development set against training steps", "Training loss against training steps"},
+    "training steps",
+    {"development accuracy, %", "training loss, nats a token"},
+    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: token accuracy on the "
+    "development set; right: training loss (with dropout), logarithmic.",
+    false};
+
+const lab_curve_words lab_curves_of_sequences = {
+    {"Loss on the development set against training steps", "Training loss against training steps"},
+    "training steps",
+    {"development loss, nats a token", "training loss, nats a token"},
+    "Learning curves: mean over seeds, band or bars from the lowest to the highest, logarithmic. Left: loss on the "
+    "development set; right: training loss. Lower is better.",
+    true};
+
+double lab_said_number(const struct cJSON *config, const char *name) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+const char *lab_said_text(const struct cJSON *config, const char *name) {
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, name));
+}
+
+const char *lab_grouped(double value, char *text, size_t size) {
+    char digits[32];
+    const int count = snprintf(digits, sizeof digits, "%.0f", value);
+    size_t used = 0;
+    for (int i = 0; i < count && used + 2 < size; i++) {
+        if (i > 0 && (count - i) % 3 == 0)
+            text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    text[used] = '\0';
+    return text;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of this room share. */
+#ifndef LAB_CLASS_PARTS_H
+#define LAB_CLASS_PARTS_H
+
+#include "task/option_rows.h"
+#include "task/task_class.h"
+#include "train/budgets.h"
+#include "train/config_options.h"
+#include "train/outcome.h"
+
+#include <stddef.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define AT(member) offsetof(lab_train_config, member)
+
+/* ---- scores of a set (lab_score_column) ---- */
+
+double lab_value_accuracy(const struct lab_outcome *outcome);
+double lab_value_exact(const struct lab_outcome *outcome);
+double lab_value_greedy(const struct lab_outcome *outcome);
+double lab_value_loss(const struct lab_outcome *outcome);
+double lab_value_common(const struct lab_outcome *outcome); /* share of the most common target or class */
+double lab_value_chance(const struct lab_outcome *outcome); /* one of the classes */
+
+/* ---- words ---- */
+
+#define LAB_PAIR_SAMPLES \
+    "{train_samples} / {dev_samples} / {test_samples} samples for training, development and test; data seed " \
+    "{data_seed}"
+#define LAB_PAIR_SPEED "Training speed, real tokens a second"
+#define LAB_PAIR_SPEED_NOTE \
+    "Real tokens are those of inputs and targets; nothing is padded. Memory is the process's peak resident size."
+#define LAB_READ_SPEED "Training speed, tokens a second"
+#define LAB_READ_SPEED_NOTE \
+    "Tokens are those that the model reads; nothing is padded. Memory is the process's peak resident size."
+
+extern const lab_curve_words lab_curves_by_steps, lab_curves_of_sequences;
+
+/* A configuration's own numbers and texts: 0 and NULL where it does not say. */
+double lab_said_number(const struct cJSON *config, const char *name);
+const char *lab_said_text(const struct cJSON *config, const char *name);
+/* 50000 as "50,000". */
+const char *lab_grouped(double value, char *text, size_t size);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Expressions: ListOps (listops.h), drawn or read, for an encoder with a classifier, or a pretrained one that reads
+ * their text. */
+#include "io/fail.h"
+#include "kinds/class_parts.h"
+#include "task/listops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static const lab_option options[] = {
+    LAB_ROW(NULL, TEXT, LAB_OPTION_NOWHERE, LAB_WORD("preset", "seed|lra"),
+            LAB_HELP("expressions: sizes as published, or Long Range Arena's"), .flags = LAB_OPTION_DATA),
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.pieces)},
+    LAB_ROW("arity", SIZE, AT(data.expressions.arguments), LAB_NUMBER("arguments", "N", 2, LAB_LISTOPS_MOST_ARGUMENTS),
+            LAB_HELP("expressions: most arguments of an operator (7)"), .silent = "0", .flags = LAB_OPTION_DATA,
+            .instead_of = "arity"),
+    LAB_ROW("sequence", SIZE, AT(data.most_pieces), LAB_NUMBER("sequence", "N", 2, 1e9), .silent = "0"),
+    LAB_ROW("expression_depth", SIZE, AT(data.expressions.depth),
+            LAB_NUMBER("expression-depth", "N", 1, LAB_LISTOPS_MOST_DEPTH),
+            LAB_HELP("expressions: at this depth there are only digits (7)"), .silent = "0", .flags = LAB_OPTION_DATA,
+            .instead_of = "depth"),
+    LAB_ROW("shortest", SIZE, AT(data.expressions.shortest), LAB_NUMBER("shortest", "N", 0, 1e6),
+            LAB_HELP("expressions: with more tokens than this (250)"), .silent = "0", .flags = LAB_OPTION_DATA),
+    LAB_ROW("longest", SIZE, AT(data.expressions.longest), LAB_NUMBER("longest", "N", 1, 1e6),
+            LAB_HELP("expressions: with fewer tokens than this (1000)"), .silent = "0", .flags = LAB_OPTION_DATA),
+    LAB_ROW("asked", NAMED, AT(data.expressions.asked), LAB_CHOICE("target", "digit|parity"),
+            LAB_HELP("expressions: their value, or whether it is odd"), .names = lab_asked_names, .silent = "digit",
+            .flags = LAB_OPTION_DATA | LAB_OPTION_FREE),
+    LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
+    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
+};
+
+/* A preset's samples are those of the published size; sizes that are given, too, stand behind it. */
+static bool changed(lab_train_config *config, const char *option, const char *value, const lab_task_options *before) {
+    const lab_expression_options *was = &before->expressions, *is = &config->data.expressions;
+    if (strcmp(option, "preset") != 0)
+        return false;
+    for (size_t i = 0; i < LAB_LISTOPS_PRESETS; i++) {
+        const lab_listops_preset *preset = &lab_listops_presets[i];
+        if (strcmp(preset->name, value) != 0)
+            continue;
+        lab_listops_preset_apply(preset, &config->data);
+        if (config->budget != NULL && strcmp(config->budget, "paper") == 0 && config->pretrained == NULL)
+            config->train_samples = preset->samples[LAB_SET_TRAIN];
+    }
+    return was->depth != is->depth || was->arguments != is->arguments || was->shortest != is->shortest ||
+           was->longest != is->longest;
+}
+
+static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
+    (void)task, (void)of;
+    return LAB_LISTOPS_TOKENS;
+}
+
+static size_t classes(const lab_task_options *of) {
+    return of->expressions.asked == LAB_ASKED_PARITY ? 2 : 10;
+}
+
+static size_t arity(const lab_task_options *of) {
+    return of->expressions.arguments;
+}
+
+static const char *variant(const lab_task_options *of) {
+    return lab_asked_name(of->expressions.asked);
+}
+
+/* One file would be training, development and test set at once. */
+static locus_status look(lab_train_config *config, locus_error *error) {
+    uint64_t digest = 0;
+    const char *path = config->data.path;
+    if (path == NULL)
+        return LOCUS_OK;
+    const locus_status status = lab_listops_digest(path, &digest, error);
+    if (status == LOCUS_OK && !lab_listops_has_sets(path)) {
+        return lab_fail_file(error, path,
+                             "is one file for all sets, so that the test set would be trained on: name a folder with "
+                             "basic_train.tsv, basic_val.tsv and basic_test.tsv");
+    }
+    config->data.digest = digest;
+    return status;
+}
+
+/* As a pretrained encoder reads it: round brackets and all. */
+static char *text(const lab_dataset *set, size_t sample) {
+    const size_t start = set->input_offsets[sample];
+    return lab_listops_string(set->input_offsets[sample + 1] - start, set->input + start,
+                              set->input_tree.parents + start, set->input_tree.branches + start);
+}
+
+static const char *const written[] = {"(", ")", "0", "1",    "2",    "3",    "4",   "5", "6",
+                                      "7", "8", "9", "[MIN", "[MAX", "[MED", "[SM", "]", NULL};
+
+/* ---- budgets ---- */
+
+static void put_samples(lab_train_config *config, const size_t samples[3]) {
+    config->train_samples = samples[LAB_SET_TRAIN];
+    config->dev_samples = samples[LAB_SET_DEV];
+    config->test_samples = samples[LAB_SET_TEST];
+}
+
+static void paper(lab_train_config *config) {
+    lab_budget_training(config);
+    config->model = lab_model_classifier_default();
+    lab_listops_preset_apply(&lab_listops_presets[0], &config->data);
+    put_samples(config, lab_listops_presets[0].samples);
+    config->batch = 32;
+    config->epochs = 3;
+    config->evaluate_every = 500;
+    config->rate_peak = 3e-4;
+}
+
+static void small(lab_train_config *config, const lab_budget_size *shrunk, lab_expression_options sizes) {
+    paper(config);
+    lab_budget_shrink(config, shrunk);
+    config->epochs = 0;
+    config->data.expressions = sizes;
+}
+
+static void quick(lab_train_config *config) {
+    const lab_budget_size shrunk = {.dim = 128,
+                                    .heads = 4,
+                                    .feed_forward = 256,
+                                    .layers = 4,
+                                    .dev_samples = 1000,
+                                    .test_samples = 2000,
+                                    .batch = 32,
+                                    .steps = 5000,
+                                    .evaluate_every = 250,
+                                    .rate = 1e-3};
+    small(config, &shrunk, (lab_expression_options){.depth = 5, .arguments = 5, .shortest = 9, .longest = 101});
+}
+
+static void smoke(lab_train_config *config) {
+    const lab_budget_size shrunk = {.dim = 64,
+                                    .heads = 4,
+                                    .feed_forward = 128,
+                                    .layers = 2,
+                                    .dev_samples = 256,
+                                    .test_samples = 512,
+                                    .batch = 32,
+                                    .steps = 3000,
+                                    .evaluate_every = 200,
+                                    .rate = 2e-3};
+    small(config, &shrunk, (lab_expression_options){.depth = 4, .arguments = 4, .shortest = 9, .longest = 41});
+    config->train_samples = 16000;
+}
+
+/* ---- words for tables and pages ---- */
+
+static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
+    const char *asked = lab_said_text(config, "asked"); /* digit is not written */
+    const bool pieces = lab_said_number(config, "sequence") > 0;
+    snprintf(facts->title, sizeof facts->title, "%.30s, %.16s%s", task, asked ? asked : "digit",
+             pieces ? ", pretrained" : "");
+    if (lab_said_number(config, "longest") > 0) {
+        snprintf(facts->data, sizeof facts->data,
+                 "expressions of %g to %g tokens, at most %g deep, with up to %g arguments%s",
+                 lab_said_number(config, "shortest") + 1, lab_said_number(config, "longest") - 1,
+                 lab_said_number(config, "expression_depth"), lab_said_number(config, "arity"),
+                 pieces ? "; read as word pieces by a pretrained encoder" : "");
+    }
+}
+
+static void legend(const lab_legend_facts *facts, char *words, size_t room) {
+    if (facts->chance > 0) {
+        snprintf(words, room, "Expressions right in %%: chance is %.2f, always the most common class %.2f.",
+                 100 * facts->chance, 100 * facts->majority);
+    } else {
+        snprintf(words, room, "Expressions right in %%."); /* no run is done that says what guessing scores */
+    }
+}
+
+static void page_legend(const lab_legend_facts *facts, char *words, size_t room) {
+    (void)facts;
+    snprintf(words, room,
+             "<i>majority</i>: always the most common class of the test set; <i>chance</i>: any class, at random. ");
+}
+
+static const lab_curve_words curves = {
+    {"Accuracy on the development set against training steps", "Training loss against training steps"},
+    "training steps",
+    {"development accuracy, %", "training loss, nats an expression"},
+    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the development "
+    "set, grey what always giving the most common class of the test set scores; right: training loss (with dropout), "
+    "logarithmic.",
+    false};
+
+static const lab_bin_words bins = {
+    "length:",
+    "token_lengths",
+    {{"Test accuracy by depth of the expression", "", ""}, {"Test accuracy by length of the expression", "", ""}},
+    {"depth of the expression, and how many such", "tokens of the expression, and how many such"},
+    {"test accuracy, %", "", ""},
+    {"depth", "tokens"},
+    2,
+    "Expressions of the test set by their depth and by their number of tokens: how many of them get their class. Means "
+    "over seeds, each weighted by its samples; bars are ± one standard deviation. Under each bin: how many it has.",
+    ""};
+
+static const lab_score_column columns[] = {
+    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "of {classes} classes, %",
+     lab_value_accuracy},
+    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_ALWAYS, "loss", NULL, "nats, lower is better", lab_value_loss},
+    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "chance", NULL, NULL, lab_value_chance},
+    {"majority", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "majority", NULL, NULL, lab_value_common},
+};
+
+/* ---- the class ---- */
+
+extern const lab_task_class lab_expressions_class;
+
+static const lab_task tasks[] = {{
+    .name = "listops",
+    .summary = "expression over digits → its value, or whether that is odd",
+    .class = &lab_expressions_class,
+    .published.expressions = {.depth = 7, .arguments = 7, .shortest = 250, .longest = 1000},
+    .generate = lab_listops_generate,
+}};
+
+const lab_task_class lab_expressions_class = {
+    .name = "expressions",
+    .tasks = tasks,
+    .task_count = COUNT(tasks),
+    .architecture = LAB_TEXT_CLASSIFIER,
+    .compared = "listops",
+    .options = options,
+    .option_count = COUNT(options),
+    .changed = changed,
+    .vocabulary = vocabulary,
+    .classes = classes,
+    .arity = arity,
+    .variant = variant,
+    .variant_field = "asked",
+    .looks_ahead = true,
+    .classifies_text = true,
+    .stores_chance = true,
+    .budgets = {smoke, quick, paper},
+    .look = look,
+    .text = text,
+    .written = written,
+    .columns = columns,
+    .column_count = COUNT(columns),
+    .token = "expression",
+    .sample = "expression",
+    .scores_note = "Chance is one of the classes; majority is the share of the most common one.",
+    .source = "accuracy",
+    .describe = describe,
+    .legend = legend,
+    .page_legend = page_legend,
+    .model_samples = "{train_samples} / {dev_samples} / {test_samples} expressions for training, development and test; "
+                     "data seed {data_seed}",
+    .curves = &curves,
+    .bins = &bins,
+    .turns = "along the order or down a branch",
+    .speed = LAB_READ_SPEED,
+    .speed_note = LAB_READ_SPEED_NOTE,
+    .no_generate = "classifies expressions and generates nothing: 'locus eval' scores it",
+};

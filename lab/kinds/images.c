@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Images: CIFAR-10 (cifar10.c reads it) for the compact convolutional Transformer of Kogkalidis, Bernardy and Garg 2024,
+ * Table 3. The test set is looked at after every epoch, as published. */
+#include "kinds/class_parts.h"
+#include "task/cifar10.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static const lab_option options[] = {
+    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
+            LAB_HELP("images: data/cifar10, say; text: a folder of token files (data/text); expressions: .tsv"),
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
+    LAB_ROW("augment", NAMED, AT(augment), LAB_CHOICE("augment", "autoaugment|none"),
+            LAB_HELP("images: policy, crop and flip, or as they are"), .names = lab_augmentation_names,
+            .silent = "none"),
+};
+
+static size_t classes(const lab_task_options *of) {
+    (void)of;
+    return LAB_CIFAR10_CLASSES;
+}
+
+/* ---- budgets ---- */
+
+static void paper(lab_train_config *config) {
+    lab_budget_training(config);
+    config->model = lab_model_image_default();
+    config->augment = LAB_AUGMENT_POLICY;
+    config->train_samples = 50000;
+    config->dev_samples = config->test_samples = 10000;
+    config->batch = 128;
+    config->epochs = 300;
+    config->optimizer.weight_decay = 3e-2;
+}
+
+static void quick(lab_train_config *config) {
+    paper(config);
+    config->epochs = 5;
+}
+
+static void smoke(lab_train_config *config) {
+    paper(config);
+    config->model.dim = 64;
+    config->model.feed_forward = 128;
+    config->model.encoder_layers = 2;
+    config->train_samples = 2000;
+    config->dev_samples = config->test_samples = 1000;
+    config->batch = 32;
+    config->epochs = 6;
+    config->rate_peak = 2e-3;
+}
+
+static void as_code(lab_train_config *config) {
+    lab_budget_tables_code(config);
+    config->model.survivors = LAB_SURVIVORS_AS_THEY_ARE;
+}
+
+/* ---- words for tables and pages ---- */
+
+static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
+    const double train = lab_said_number(config, "train_samples"), batch = lab_said_number(config, "batch");
+    const double steps = lab_said_number(config, "steps");
+    char count[48];
+    if (train > 0) {
+        snprintf(facts->data, sizeof facts->data, "%.40s, %s training images",
+                 strcmp(task, "cifar10") == 0 ? "CIFAR-10" : task, lab_grouped(train, count, sizeof count));
+    }
+    if (train > 0 && batch > 0) {
+        facts->epoch_steps = (uint64_t)ceil(train / batch);
+        facts->epochs = steps > 0 ? steps / (double)facts->epoch_steps : lab_said_number(config, "epochs");
+    }
+}
+
+static void legend(const lab_legend_facts *facts, char *text, size_t room) {
+    const int used = snprintf(text, room,
+                              "Shares of the test images in %%: the best epoch up to half of them, of all, "
+                              "and the last");
+    if (facts->epochs > 0)
+        snprintf(text + used, room - (size_t)used, " of %g.", facts->epochs);
+    else
+        snprintf(text + used, room - (size_t)used, ".");
+}
+
+static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
+    (void)facts;
+    snprintf(text, room,
+             "The score is the best accuracy on the test images up to half, and up to all, of the epochs, as in the "
+             "published experiments: it is chosen on the test set. ");
+}
+
+static const lab_curve_words curves = {
+    {"Accuracy on the test images against epochs", "Training loss against epochs"},
+    "epochs",
+    {"test accuracy, %", "training loss, nats an image"},
+    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the test images, "
+    "by epoch; right: training loss (augmented images, dropout, stochastic depth, smoothed labels), logarithmic.",
+    false};
+
+static const lab_score_column columns[] = {
+    {"accuracy_half", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SIDE, "best to half", "best up to half",
+     "epoch {half}, %", NULL},
+    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS | LAB_SCORE_PAGE_HEAD, "accuracy",
+     "best of all", "{epochs} epochs, %", lab_value_accuracy},
+    {"accuracy_last", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SIDE, "at the end", NULL, "%", NULL},
+    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET, "loss", NULL, NULL, lab_value_loss},
+    {"best_step", LAB_MEASURE_STEP, LAB_SCORE_RUN, "best step", NULL, NULL, NULL},
+    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common},
+};
+
+/* ---- the class ---- */
+
+extern const lab_task_class lab_images_class;
+
+static const lab_task tasks[] = {
+    {.name = "cifar10",
+     .summary = "32×32 photographs → 10 classes",
+     .class = &lab_images_class,
+     .class_names = lab_cifar10_class_names,
+     .generate = lab_cifar10_generate},
+};
+
+const lab_task_class lab_images_class = {
+    .name = "images",
+    .tasks = tasks,
+    .task_count = COUNT(tasks),
+    .architecture = LAB_IMAGE_CLASSIFIER,
+    .compared = "table3",
+    .options = options,
+    .option_count = COUNT(options),
+    .classes = classes,
+    .develops_on_test = true,
+    .read = true,
+    .balanced = true,
+    .budgets = {smoke, quick, paper},
+    .as_code = as_code,
+    .columns = columns,
+    .column_count = COUNT(columns),
+    .token = "image",
+    .sample = "image",
+    .scores_note = "Best accuracy of all epochs, best up to half of them, that of the last; loss and step of the best.",
+    .source = "up to epoch 150 and 300",
+    .describe = describe,
+    .legend = legend,
+    .page_legend = page_legend,
+    .model_samples = "{train_samples} training images, {test_samples} test images, which are the development set too",
+    .curves = &curves,
+    .turns = "along an axis",
+    .speed = LAB_READ_SPEED,
+    .speed_note =
+        "Tokens are the places of the grid that the encoder reads. Memory is the process's peak resident size.",
+    .no_generate = "classifies images and generates nothing: 'locus eval' names what pictures show",
+};

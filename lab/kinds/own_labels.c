@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* Labelled sequences of one's own (task/labelled.h), for an encoder with a classifier. */
+#include "io/fail.h"
+#include "kinds/class_parts.h"
+#include "task/labelled.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static const char *const token_names[] = {"words", "characters", "bytes", NULL};
+
+static const lab_option options[] = {
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.labelled.symbols)},
+    LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
+    LAB_ROW("labels", SIZE, AT(data.labelled.classes), .silent = "0", .flags = LAB_OPTION_LATER),
+    LAB_ROW("tokens", NAMED, AT(data.labelled.tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
+            LAB_HELP("classify: what texts are cut into"), .names = token_names, .silent = "words",
+            .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_DATA),
+    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
+    LAB_ROW(NULL, TEXT, AT(data.labelled.dev), LAB_WORD("dev", "FILE"),
+            LAB_HELP("classify: development set (a tenth of --data)"),
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
+    LAB_ROW(NULL, TEXT, AT(data.labelled.test), LAB_WORD("test", "FILE"),
+            LAB_HELP("classify: test set (a tenth of --data)"),
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
+};
+
+static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
+    (void)task;
+    return of->labelled.symbols;
+}
+
+static size_t classes(const lab_task_options *of) {
+    return of->labelled.classes;
+}
+
+static void cap(size_t *samples, size_t most) {
+    *samples = *samples == 0 || *samples > most ? most : *samples;
+}
+
+/* Sets are as large as their files, unless less is asked for. */
+static locus_status look(lab_train_config *config, locus_error *error) {
+    lab_labelled_facts facts;
+    const locus_status status = lab_labelled_look(&config->data, config->data_seed, &facts, error);
+    if (status != LOCUS_OK)
+        return status;
+    config->data.labelled.symbols = facts.vocabulary;
+    config->data.labelled.classes = facts.classes;
+    config->data.digest = facts.digest;
+    cap(&config->train_samples, facts.samples[LAB_SET_TRAIN]);
+    cap(&config->dev_samples, facts.samples[LAB_SET_DEV]);
+    cap(&config->test_samples, facts.samples[LAB_SET_TEST]);
+    lab_labelled_facts_free(&facts);
+    return LOCUS_OK;
+}
+
+static bool tell(const lab_train_config *config, char *text, size_t room) {
+    lab_labelled_facts facts;
+    if (config->data.path == NULL || lab_labelled_look(&config->data, config->data_seed, &facts, NULL) != LOCUS_OK)
+        return false;
+    lab_labelled_facts_free(&facts);
+    if (facts.shared[LAB_SET_DEV] + facts.shared[LAB_SET_TEST] == 0)
+        return false;
+    snprintf(text, room,
+             "%zu of %zu development and %zu of %zu test samples stand in the training set, too: their scores say less",
+             facts.shared[LAB_SET_DEV], facts.samples[LAB_SET_DEV], facts.shared[LAB_SET_TEST],
+             facts.samples[LAB_SET_TEST]);
+    return true;
+}
+
+static locus_status keep(const lab_train_config *config, const char *folder, locus_error *error) {
+    return lab_labelled_keep(&config->data, config->data_seed, folder, error);
+}
+
+/* ---- budgets ---- */
+
+static void paper(lab_train_config *config) {
+    lab_budget_training(config);
+    config->model = lab_model_classifier_default();
+    config->batch = 32;
+    config->steps = 20000;
+    config->evaluate_every = 500;
+    config->rate_peak = 3e-4;
+}
+
+static void quick(lab_train_config *config) {
+    const lab_budget_size shrunk = {.dim = 128,
+                                    .heads = 4,
+                                    .feed_forward = 256,
+                                    .layers = 4,
+                                    .batch = 32,
+                                    .steps = 3000,
+                                    .evaluate_every = 250,
+                                    .rate = 1e-3};
+    paper(config);
+    lab_budget_shrink(config, &shrunk);
+}
+
+static void smoke(lab_train_config *config) {
+    const lab_budget_size shrunk = {.dim = 64,
+                                    .heads = 4,
+                                    .feed_forward = 128,
+                                    .layers = 2,
+                                    .batch = 32,
+                                    .steps = 500,
+                                    .evaluate_every = 50,
+                                    .rate = 2e-3};
+    paper(config);
+    lab_budget_shrink(config, &shrunk);
+}
+
+/* ---- words for tables and pages ---- */
+
+static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
+    const char *tokens = lab_said_text(config, "tokens"); /* words are not written */
+    (void)task;
+    if (lab_said_number(config, "labels") > 0) {
+        snprintf(facts->data, sizeof facts->data, "%g training samples of own data, %g labels, a vocabulary of %g (%s)",
+                 lab_said_number(config, "train_samples"), lab_said_number(config, "labels"),
+                 lab_said_number(config, "symbols"), tokens ? tokens : "words");
+    }
+}
+
+static void legend(const lab_legend_facts *facts, char *text, size_t room) {
+    if (facts->chance > 0) {
+        snprintf(text, room, "Samples right in %%: chance is %.2f, always the most common label %.2f.",
+                 100 * facts->chance, 100 * facts->majority);
+    } else {
+        snprintf(text, room, "Samples right in %%.");
+    }
+}
+
+static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
+    (void)facts;
+    snprintf(text, room,
+             "<i>majority</i>: always the most common label of the test set; <i>chance</i>: any label, at random. ");
+}
+
+static const lab_curve_words curves = {
+    {"Accuracy on the development set against training steps", "Training loss against training steps"},
+    "training steps",
+    {"development accuracy, %", "training loss, nats a sample"},
+    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the development "
+    "set, grey what always giving the most common label of the test set scores; right: training loss (with dropout), "
+    "logarithmic.",
+    false};
+
+static const lab_score_column columns[] = {
+    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "of {classes} labels, %",
+     lab_value_accuracy},
+    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_ALWAYS, "loss", NULL, "nats, lower is better", lab_value_loss},
+    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "chance", NULL, NULL, lab_value_chance},
+    {"majority", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "majority", NULL, NULL, lab_value_common},
+};
+
+/* ---- the class ---- */
+
+extern const lab_task_class lab_labelled_class;
+
+static const lab_task tasks[] = {{
+    .name = "classify",
+    .summary = "sequences of your own → their labels",
+    .class = &lab_labelled_class,
+    .generate = lab_labelled_generate,
+}};
+
+const lab_task_class lab_labelled_class = {
+    .name = "labelled sequences",
+    .tasks = tasks,
+    .task_count = COUNT(tasks),
+    .architecture = LAB_TEXT_CLASSIFIER,
+    .options = options,
+    .option_count = COUNT(options),
+    .vocabulary = vocabulary,
+    .classes = classes,
+    .whole = true,
+    .looks_ahead = true,
+    .stores_chance = true,
+    .read = true,
+    .ordered = true,
+    .budgets = {smoke, quick, paper},
+    .look = look,
+    .tell = tell,
+    .keep = keep,
+    .columns = columns,
+    .column_count = COUNT(columns),
+    .token = "sample",
+    .sample = "sample",
+    .scores_note = "Chance is one of the labels; majority is the share of the most common one.",
+    .source = "accuracy",
+    .describe = describe,
+    .legend = legend,
+    .page_legend = page_legend,
+    .model_samples =
+        "{train_samples} / {dev_samples} / {test_samples} samples for training, development and test; data "
+        "seed {data_seed}",
+    .curves = &curves,
+    .turns = "along the order",
+    .speed = LAB_READ_SPEED,
+    .speed_note = LAB_READ_SPEED_NOTE,
+    .no_generate = "tells labels and generates nothing: 'locus eval' scores it",
+};

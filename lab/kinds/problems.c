@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Problems in characters: the tasks of RoPER (problem.h says how they are written), for a decoder. The training set is
+ * endless, so that nothing can be learned by heart. The third task has a smaller model, and nothing to solve: its score
+ * is the loss. */
+#include "kinds/class_parts.h"
+#include "task/problem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static const lab_option options[] = {
+    LAB_ROW("length_mean", REAL, AT(data.problems.length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6), .letter = 'l',
+            .flags = LAB_OPTION_DATA),
+    LAB_ROW("length_deviation", REAL, AT(data.problems.length_deviation), LAB_NUMBER("length-deviation", "SD", 0, 1e6),
+            .flags = LAB_OPTION_DATA),
+    LAB_ROW("symbols", SIZE, AT(data.problems.symbols), LAB_NUMBER("symbols", "N", 1, 1e6), .flags = LAB_OPTION_DATA),
+    LAB_ROW("sequence", SIZE, AT(data.problems.sequence), LAB_NUMBER("sequence", "N", 2, 1e9),
+            LAB_HELP("problems, text: tokens of a sequence; a decoder reads all but one"), .silent = "0",
+            .flags = LAB_OPTION_DATA),
+    LAB_ROW("digits", SIZE, AT(data.problems.digits), LAB_NUMBER("digits", "N", 1, LAB_PROBLEM_MOST_DIGITS),
+            LAB_HELP("addition: digits of the longest numbers (8)"), .silent = "0", .flags = LAB_OPTION_DATA),
+};
+
+static bool uses(const lab_task *task, const char *option) {
+    const lab_problem_options *has = &task->published.problems;
+    if (strcmp(option, "digits") == 0)
+        return has->digits > 0;
+    if (strcmp(option, "symbols") == 0)
+        return has->symbols > 0;
+    if (strcmp(option, "length") == 0 || strcmp(option, "length-deviation") == 0)
+        return has->length_mean > 0.0;
+    return strcmp(option, "greedy-samples") != 0 || task->solved;
+}
+
+/* Of strings all letters, however many of them they are made of: "s" is one. */
+static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
+    const size_t letters = of->problems.symbols < LAB_PROBLEM_LETTERS ? of->problems.symbols : LAB_PROBLEM_LETTERS;
+    return task->solved ? strlen(task->characters) : 1 + letters;
+}
+
+/* ---- budgets ---- */
+
+static void search_paper(lab_train_config *config) {
+    const lab_budget_size published = {.dim = 128,
+                                       .heads = 4,
+                                       .feed_forward = 512,
+                                       .layers = 3,
+                                       .dev_samples = 64,
+                                       .test_samples = 256,
+                                       .batch = 16,
+                                       .steps = 65000,
+                                       .evaluate_every = 1000,
+                                       .rate = 1e-3};
+    lab_budget_shrink(config, &published);
+    config->model.norm = LAB_NORM_BEFORE;
+    config->data.problems.sequence = 513;
+}
+
+static void paper(lab_train_config *config) {
+    lab_budget_training(config);
+    config->model = lab_model_decoder_default();
+    config->data.problems.sequence = 641;
+    config->dev_samples = 64;
+    config->test_samples = 128;
+    config->greedy_samples = 128;
+    config->batch = 32;
+    config->steps = 5000;
+    config->evaluate_every = 250;
+    config->warmup_share = 0.1;
+    if (!config->task->solved)
+        search_paper(config);
+}
+
+static void small(lab_train_config *config, const lab_budget_size *shrunk, size_t sequence) {
+    paper(config);
+    lab_budget_shrink(config, shrunk);
+    config->data.problems.sequence = sequence;
+    config->greedy_samples = config->task->solved ? shrunk->greedy_samples : 0;
+    lab_budget_no_dropout(config);
+}
+
+static void quick(lab_train_config *config) {
+    lab_problem_options *of = &config->data.problems;
+    const lab_budget_size shrunk = {.dim = 128,
+                                    .heads = 4,
+                                    .feed_forward = 512,
+                                    .layers = 3,
+                                    .dev_samples = 32,
+                                    .test_samples = 128,
+                                    .greedy_samples = 128,
+                                    .batch = 16,
+                                    .steps = 1500,
+                                    .evaluate_every = 100,
+                                    .rate = 1e-3};
+    small(config, &shrunk, 321);
+    of->digits = of->digits > 0 ? 6 : 0;
+    if (!config->task->solved) {
+        of->sequence = 193;
+        of->length_mean = 8.0;
+        config->steps = 2000;
+        config->rate_peak = 2e-3;
+    }
+}
+
+static void smoke(lab_train_config *config) {
+    lab_problem_options *of = &config->data.problems;
+    const lab_budget_size shrunk = {.dim = 64,
+                                    .heads = 4,
+                                    .feed_forward = 256,
+                                    .layers = 2,
+                                    .dev_samples = 16,
+                                    .test_samples = 32,
+                                    .greedy_samples = 32,
+                                    .batch = 16,
+                                    .steps = 1500,
+                                    .evaluate_every = 100,
+                                    .rate = 2e-3};
+    small(config, &shrunk, 129);
+    of->digits = of->digits > 0 ? 2 : 0;
+    of->length_mean = of->length_mean > 0.0 ? 6.0 : 0.0;
+    of->length_deviation = 0.0;
+}
+
+/* ---- words for tables and pages ---- */
+
+/* Characters that stand end to end in a sequence of which all but the first are predicted. */
+static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
+    const double digits = lab_said_number(config, "digits"), mean = lab_said_number(config, "length_mean");
+    char what[96] = "";
+    if (digits > 0) {
+        snprintf(what, sizeof what, "numbers of up to %g digits", digits);
+    } else if (mean > 0) {
+        snprintf(what, sizeof what, "%s of length N(%g, %g) over %g letters",
+                 strcmp(task, "substring-search") == 0 ? "pieces" : "strings", mean,
+                 lab_said_number(config, "length_deviation"), lab_said_number(config, "symbols"));
+    }
+    if (what[0] != '\0') {
+        snprintf(facts->data, sizeof facts->data, "%s, sequences of %g characters", what,
+                 lab_said_number(config, "sequence"));
+    }
+}
+
+static void legend(const lab_legend_facts *facts, char *text, size_t room) {
+    snprintf(text, room, "Characters right in %% and nats a character, teacher-forced%s.",
+             facts->solved ? "; problems solved to the letter by greedy decoding in %" : "");
+}
+
+static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
+    snprintf(text, room, "%s<i>loss</i> and <i>accuracy</i> are teacher-forced, of every character. ",
+             facts->solved ? "<i>solved</i>: random problems that greedy decoding gets to the letter. " : "");
+}
+
+static const lab_score_column columns[] = {
+    {"greedy_exact", LAB_MEASURE_SOLVED, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS | LAB_SCORE_OPTIONAL, "solved", NULL,
+     "problems, %", lab_value_greedy},
+    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "loss", NULL, "nats a character, lower is better",
+     lab_value_loss},
+    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "accuracy", NULL, "characters, %", lab_value_accuracy},
+};
+
+/* ---- the class ---- */
+
+extern const lab_task_class lab_problems_class;
+
+static const lab_task tasks[] = {
+    {.name = "addition",
+     .summary = "two numbers → their sum, digit by digit",
+     .class = &lab_problems_class,
+     .published.problems = {.digits = 8, .sequence = 641},
+     .characters = " #+0123456789;=?aden",
+     .solved = true,
+     .generate = lab_problem_generate_addition,
+     .open_sequences = lab_problem_open_addition},
+    {.name = "substring-index",
+     .summary = "a string and an index → the rest of the string from there",
+     .class = &lab_problems_class,
+     .published.problems = {.length_mean = 13.0, .symbols = LAB_PROBLEM_LETTERS, .sequence = 641},
+     .characters = " #'0123456789:;=?[]abcdefghijklmnopqrstuvwxyz",
+     .solved = true,
+     .generate = lab_problem_generate_index,
+     .open_sequences = lab_problem_open_index},
+    {.name = "substring-search",
+     .summary = "random strings, each followed by a part of what stands before",
+     .class = &lab_problems_class,
+     .published.problems = {.length_mean = 16.0, .symbols = 4, .sequence = 513},
+     .characters = ">abcdefghijklmnopqrstuvwxyz",
+     .generate = lab_problem_generate_search,
+     .open_sequences = lab_problem_open_search},
+};
+
+const lab_task_class lab_problems_class = {
+    .name = "problems",
+    .tasks = tasks,
+    .task_count = COUNT(tasks),
+    .architecture = LAB_DECODER,
+    .compared = "roper",
+    .options = options,
+    .option_count = COUNT(options),
+    .uses = uses,
+    .vocabulary = vocabulary,
+    .endless = true,
+    .decodes = true,
+    .ordered = true,
+    .budgets = {smoke, quick, paper},
+    .columns = columns,
+    .column_count = COUNT(columns),
+    .token = "character",
+    .sample = "problem",
+    .scores_note = "Problems solved to the letter by greedy decoding; nats a character, and characters right, under "
+                   "teacher forcing.",
+    .describe = describe,
+    .legend = legend,
+    .page_legend = page_legend,
+    .curves = &lab_curves_of_sequences,
+    .turns = "along the order",
+    .speed = LAB_READ_SPEED,
+    .speed_note = LAB_READ_SPEED_NOTE,
+    .generate = "problems: give --prompt, or -n",
+};

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Text: windows of token files (text_task.c) for a decoder. The training set is read whole, window by window in a
+ * shuffled order. */
+#include "kinds/class_parts.h"
+#include "task/text_task.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ---- options ---- */
+
+static const lab_option options[] = {
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.text.symbols)},
+    LAB_ROW("sequence", SIZE, AT(data.text.sequence), LAB_NUMBER("sequence", "N", 2, 1e9), .silent = "0"),
+    LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
+    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
+};
+
+static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
+    (void)task;
+    return of->text.symbols;
+}
+
+static const char *folder_of(const lab_task_options *of) {
+    return of->path != NULL ? of->path : LAB_TEXT_FOLDER;
+}
+
+static locus_status look(lab_train_config *config, locus_error *error) {
+    return lab_text_describe(folder_of(&config->data), &config->data, error);
+}
+
+/* ---- budgets ---- */
+
+static void paper(lab_train_config *config) {
+    lab_budget_training(config);
+    config->model = lab_model_decoder_default();
+    config->data.text.sequence = 513;
+    config->dev_samples = 128;
+    config->batch = 32;
+    config->steps = 20000;
+    config->evaluate_every = 500;
+}
+
+static void quick(lab_train_config *config) {
+    const lab_budget_size shrunk = {.dim = 192,
+                                    .heads = 6,
+                                    .feed_forward = 768,
+                                    .layers = 4,
+                                    .dev_samples = 64,
+                                    .batch = 16,
+                                    .steps = 1000,
+                                    .evaluate_every = 100,
+                                    .rate = 1e-3};
+    paper(config);
+    lab_budget_shrink(config, &shrunk);
+    config->data.text.sequence = 257;
+}
+
+static void smoke(lab_train_config *config) {
+    const lab_budget_size shrunk = {.dim = 64,
+                                    .heads = 4,
+                                    .feed_forward = 256,
+                                    .layers = 2,
+                                    .dev_samples = 32,
+                                    .batch = 16,
+                                    .steps = 250,
+                                    .evaluate_every = 50,
+                                    .rate = 2e-3};
+    paper(config);
+    lab_budget_shrink(config, &shrunk);
+    config->data.text.sequence = 129;
+    lab_budget_no_dropout(config);
+}
+
+/* ---- words for tables and pages ---- */
+
+static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
+    const double symbols = lab_said_number(config, "symbols");
+    char count[48];
+    (void)task;
+    if (symbols > 0) {
+        snprintf(facts->data, sizeof facts->data, "a vocabulary of %s tokens, windows of %g",
+                 lab_grouped(symbols, count, sizeof count), lab_said_number(config, "sequence"));
+    }
+}
+
+static void legend(const lab_legend_facts *facts, char *text, size_t room) {
+    (void)facts;
+    snprintf(text, room,
+             "Perplexity is exp(loss), loss in nats a token; bits per byte of the text; next tokens right "
+             "in %%.");
+}
+
+static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
+    (void)facts;
+    snprintf(
+        text, room,
+        "<i>perplexity</i>: e to the loss, of each seed; <i>bits per byte</i> is comparable between vocabularies. ");
+}
+
+static double perplexity(const struct lab_outcome *outcome) {
+    return exp(lab_value_loss(outcome));
+}
+
+static double bits_per_byte(const struct lab_outcome *outcome) {
+    static const double ln2 = 0.693147180559945309417;
+    return lab_value_loss(outcome) / ln2 / outcome->bytes_per_token;
+}
+
+static const lab_score_column columns[] = {
+    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "loss", NULL, "nats a token, lower is better",
+     lab_value_loss},
+    {"perplexity", LAB_MEASURE_PERPLEXITY, LAB_SCORE_ALWAYS, "perplexity", NULL, "lower is better", perplexity},
+    {"bits_per_byte", LAB_MEASURE_LOSS, LAB_SCORE_ALWAYS, "bits per byte", NULL, "lower is better", bits_per_byte},
+    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "accuracy", NULL, "tokens, %", lab_value_accuracy},
+};
+
+/* ---- the class ---- */
+
+extern const lab_task_class lab_text_class;
+
+static const lab_task tasks[] = {{
+    .name = "text",
+    .summary = "text → its next token",
+    .class = &lab_text_class,
+    .open_sequences = lab_text_open,
+    .published.text = {.sequence = 513},
+}};
+
+const lab_task_class lab_text_class = {
+    .name = "text",
+    .tasks = tasks,
+    .task_count = COUNT(tasks),
+    .architecture = LAB_DECODER,
+    .compared = "roper",
+    .options = options,
+    .option_count = COUNT(options),
+    .vocabulary = vocabulary,
+    .whole = true,
+    .read = true,
+    .ordered = true,
+    .budgets = {smoke, quick, paper},
+    .look = look,
+    .tokenizer = folder_of,
+    .columns = columns,
+    .column_count = COUNT(columns),
+    .token = "token",
+    .sample = "window",
+    .scores_note =
+        "Perplexity is exp(loss), loss in nats a token; bits per byte of the text that the tokens stand for.",
+    .describe = describe,
+    .legend = legend,
+    .page_legend = page_legend,
+    .curves = &lab_curves_of_sequences,
+    .turns = "along the order",
+    .speed = LAB_READ_SPEED,
+    .speed_note = LAB_READ_SPEED_NOTE,
+    .generate = "text: give --prompt",
+};

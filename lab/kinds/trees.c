@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* Trees: the tasks of Kogkalidis, Bernardy and Garg 2024, Table 2 (tree_task.c draws them). As words, but for their
+ * options, the model of the small budgets, and scores by depth and by number of nodes. */
+#include "kinds/class_parts.h"
+#include "task/tree_random.h"
+#include "task/tree_task.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static const lab_option options[] = {
+    LAB_ROW("symbols", SIZE, AT(data.trees.symbols), LAB_NUMBER("symbols", "N", 1, 1e6), .flags = LAB_OPTION_DATA),
+    LAB_ROW("depth_mean", REAL, AT(data.trees.depth_mean), LAB_NUMBER("depth", "MEAN", 0, LAB_TREE_MOST_DEPTH),
+            LAB_HELP("trees: mean depth (7)"), .silent = "0", .flags = LAB_OPTION_DATA,
+            .instead_of = "length expression-depth"),
+    LAB_ROW("depth_deviation", REAL, AT(data.trees.depth_deviation),
+            LAB_NUMBER("depth-deviation", "SD", 0, LAB_TREE_MOST_DEPTH), LAB_HELP("trees: its standard deviation (1)"),
+            .silent = "0", .flags = LAB_OPTION_DATA, .instead_of = "length-deviation"),
+    LAB_ROW("order", NAMED, AT(data.trees.order), LAB_CHOICE("order", "breadth|depth"),
+            LAB_HELP("trees: in which order the output is written"), .names = lab_order_names, .silent = "breadth",
+            .flags = LAB_OPTION_DATA | LAB_OPTION_FREE),
+    LAB_ROW("arity", SIZE, AT(data.trees.arity), LAB_NUMBER("arity", "K", 1, LAB_TREE_MOST_ARITY),
+            LAB_HELP("trees: children of a node that is no leaf (2)"), .silent = "0", .flags = LAB_OPTION_DATA,
+            .instead_of = "arguments"),
+    LAB_ROW("tree_paths", NAMED, AT(model.tree_paths), LAB_CHOICE("tree-paths", "own|next|code"),
+            LAB_HELP("trees: tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)"),
+            .names = lab_tree_paths_names, .silent = "own", .flags = LAB_OPTION_FREE),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("test-depths", "D,D,…"),
+            LAB_HELP("trees: further test sets of these mean depths"), .instead_of = "test-lengths"),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("depths", "D,D,…"),
+            LAB_HELP("trees: sets of these mean depths instead of the trained one"), .flags = LAB_OPTION_SCORED,
+            .instead_of = "lengths"),
+};
+
+static void set_mean(lab_task_options *of, size_t mean) {
+    of->trees.depth_mean = (double)mean; /* the deviation stays */
+}
+
+static const lab_size_axis size = {"depth",       "test-depths",       "depths", "trees",
+                                   "mean depths", LAB_TREE_MOST_DEPTH, set_mean};
+
+static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
+    (void)task;
+    return of->trees.symbols + 1; /* the start token */
+}
+
+static size_t arity(const lab_task_options *of) {
+    return of->trees.arity;
+}
+
+static const char *variant(const lab_task_options *of) {
+    return lab_order_name(of->trees.order);
+}
+
+/* ---- budgets ---- */
+
+static void small(lab_train_config *config, const lab_budget_size *shrunk, double depth) {
+    lab_budget_pairs(config);
+    lab_budget_shrink(config, shrunk);
+    config->epochs = 0;
+    config->data.trees.depth_mean = depth;
+}
+
+static void quick(lab_train_config *config) {
+    const lab_budget_size shrunk = {.dim = 128,
+                                    .heads = 4,
+                                    .feed_forward = 512,
+                                    .dev_samples = 256,
+                                    .test_samples = 1000,
+                                    .greedy_samples = 128,
+                                    .batch = 32,
+                                    .steps = 1500,
+                                    .evaluate_every = 50,
+                                    .rate = 2e-3};
+    small(config, &shrunk, 5.0);
+}
+
+static void smoke(lab_train_config *config) {
+    const lab_budget_size shrunk = {.dim = 64,
+                                    .heads = 4,
+                                    .feed_forward = 256,
+                                    .dev_samples = 128,
+                                    .test_samples = 256,
+                                    .greedy_samples = 128,
+                                    .batch = 32,
+                                    .steps = 600,
+                                    .evaluate_every = 25,
+                                    .rate = 2e-3};
+    small(config, &shrunk, 4.0);
+}
+
+static void as_code(lab_train_config *config) {
+    lab_budget_tables_code(config);
+    config->model.tree_paths = LAB_PATHS_CODE;
+}
+
+/* ---- words for tables and pages ---- */
+
+static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
+    const double mean = lab_said_number(config, "depth_mean"), children = lab_said_number(config, "arity");
+    const char *order = lab_said_text(config, "order");      /* breadth is not written */
+    const char *paths = lab_said_text(config, "tree_paths"); /* own is not written */
+    char kind[64] = "binary trees";
+    facts->order = order && strcmp(order, "depth") == 0 ? LAB_ORDER_DEPTH : LAB_ORDER_BREADTH;
+    facts->variant = lab_order_name(facts->order);
+    snprintf(facts->title, sizeof facts->title, "%.40s, %s first", task, lab_order_name(facts->order));
+    snprintf(facts->note, sizeof facts->note, "%s",
+             facts->order == LAB_ORDER_DEPTH ? "read level by level, written depth first"
+                                             : "read and written level by level");
+    facts->unpublished = children > 0 && children != 2;
+    if (facts->unpublished)
+        snprintf(kind, sizeof kind, "trees with %g children to a node,", children);
+    if (mean > 0) {
+        facts->mean_size = mean;
+        snprintf(facts->data, sizeof facts->data, "%s of depth N(%g, %g), %g symbols%s", kind, mean,
+                 lab_said_number(config, "depth_deviation"), lab_said_number(config, "symbols"),
+                 !paths                       ? ""
+                 : strcmp(paths, "next") == 0 ? ", paths of the next nodes"
+                                              : ", paths as in the authors' code");
+    }
+}
+
+static void legend(const lab_legend_facts *facts, char *text, size_t room) {
+    snprintf(text, room,
+             "Shares in %%: nodes right and whole trees right under teacher forcing, whole trees right by greedy "
+             "decoding%s",
+             facts->sizes ? ";\n\"depth N\", \"greedy N\": nodes, and greedy, on trees of mean depth N." : ".");
+}
+
+static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
+    (void)facts;
+    snprintf(text, room,
+             "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token, along the "
+             "tree that the emitted symbols build. <i>steps</i>: until 99 %% accuracy on the development set. ");
+}
+
+static const lab_bin_words bins = {
+    "nodes:",
+    "nodes",
+    {{"Test accuracy by depth of the tree", "Exact matches by depth", "Greedy exact matches by depth of the tree"},
+     {"Test accuracy by number of nodes", "Exact matches by nodes", "Greedy exact matches by number of nodes"}},
+    {"depth of the input tree, and how many such trees", "nodes of the input tree, and how many such trees"},
+    {"test accuracy, % of nodes", "exact matches, %", "greedy exact matches, %"},
+    {"depth", "nodes"},
+    4,
+    "Trees of the test set by their depth and by their number of nodes: nodes right under teacher forcing, and whole "
+    "trees right by greedy decoding. Means over seeds, each weighted by its samples; bars are ± one standard "
+    "deviation. Under each bin: how many trees it has, of which greedy decoding may have seen fewer.",
+    ", with exact matches under teacher forcing"};
+
+static const lab_score_column columns[] = {
+    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "nodes, %",
+     lab_value_accuracy},
+    {"exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "exact", NULL, "whole, %", lab_value_exact},
+    {"greedy_exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "greedy exact", "greedy", "exact, %", lab_value_greedy},
+    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET, "loss", NULL, NULL, lab_value_loss},
+    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common},
+};
+
+/* ---- the class ---- */
+
+#define TREE_TASK(task, says, count, made, arities) \
+    { \
+        .name = task, .summary = says, .class = &lab_trees_class, .generate = made, .children = arities, \
+        .published.trees = {.depth_mean = 7.0, .depth_deviation = 1.0, .symbols = count, .arity = 2}, \
+    }
+
+extern const lab_task_class lab_trees_class;
+
+static const lab_task tasks[] = {
+    TREE_TASK("tree-copy", "tree → tree", LAB_TREE_COPY_SYMBOLS, lab_tree_copy, lab_tree_children_half),
+    TREE_TASK("tree-reorder", "tree → its mirror image", LAB_TREE_COPY_SYMBOLS, lab_tree_reorder,
+              lab_tree_children_half),
+    TREE_TASK("tree-c3", "expression over the group C3 → one step of reduction", LAB_TREE_C3_SYMBOLS, lab_tree_c3,
+              lab_tree_children_c3),
+    TREE_TASK("tree-ops", "operation, name of a node, tree → what it makes of it", LAB_TREE_OPS_SYMBOLS, lab_tree_ops,
+              lab_tree_children_ops),
+};
+
+const lab_task_class lab_trees_class = {
+    .name = "trees",
+    .tasks = tasks,
+    .task_count = COUNT(tasks),
+    .architecture = LAB_ENCODER_DECODER,
+    .compared = "table2",
+    .options = options,
+    .option_count = COUNT(options),
+    .size = &size,
+    .vocabulary = vocabulary,
+    .arity = arity,
+    .variant = variant,
+    .variant_field = "order",
+    .decodes = true,
+    .budgets = {smoke, quick, lab_budget_pairs},
+    .as_code = as_code,
+    .columns = columns,
+    .column_count = COUNT(columns),
+    .token = "node",
+    .sample = "tree",
+    .source = "nodes",
+    .describe = describe,
+    .legend = legend,
+    .page_legend = page_legend,
+    .model_samples = LAB_PAIR_SAMPLES,
+    .curves = &lab_curves_by_steps,
+    .bins = &bins,
+    .turns = "along the order or down a branch",
+    .speed = LAB_PAIR_SPEED,
+    .speed_note = LAB_PAIR_SPEED_NOTE,
+    .generate = "trees: give -n",
+};

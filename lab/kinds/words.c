@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* Words: the sequence tasks of Kogkalidis, Bernardy and Garg 2024, Table 1: copy w → w, reverse w → wᴿ, repeat w → w w.
+ *
+ * Sample i of a set has its own stream of random numbers, keyed by (seed, set, i): number 0 is the standard normal z of
+ * its length max(1, ⌊mean + deviation · z⌋), number 1 + j its symbol j. A sample therefore depends neither on how many
+ * are drawn nor on threads, and test sets of different mean lengths are prefixes or extensions of the same words. */
+#include "io/fail.h"
+#include "kinds/class_parts.h"
+
+#include <locus/random.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_TOKENS ((size_t)1 << 31)
+
+static size_t transform_copy(size_t n, const int32_t *input, int32_t *target) {
+    if (target != NULL)
+        memcpy(target, input, n * sizeof *input);
+    return n;
+}
+
+static size_t transform_reverse(size_t n, const int32_t *input, int32_t *target) {
+    for (size_t i = 0; target != NULL && i < n; i++)
+        target[i] = input[n - 1 - i];
+    return n;
+}
+
+static size_t transform_repeat(size_t n, const int32_t *input, int32_t *target) {
+    if (target != NULL) {
+        memcpy(target, input, n * sizeof *input);
+        memcpy(target + n, input, n * sizeof *input);
+    }
+    return 2 * n;
+}
+
+/* ---- sets ---- */
+
+static locus_status check(const lab_task_options *options, locus_error *error) {
+    if (!(options->words.length_mean >= 1.0 && options->words.length_mean <= 1e6)) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length", "the mean length %g is not between 1 and 1000000",
+                        options->words.length_mean);
+    }
+    if (!(options->words.length_deviation >= 0.0 && options->words.length_deviation <= options->words.length_mean)) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length-deviation",
+                        "the deviation of lengths %g is not between 0 and the mean %g", options->words.length_deviation,
+                        options->words.length_mean);
+    }
+    if (options->words.symbols < 1 || options->words.symbols > 1000000)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: give 1 to 1000000",
+                        options->words.symbols);
+    return LOCUS_OK;
+}
+
+static locus_random sample_stream(const lab_draw *draw, size_t sample) {
+    locus_random random = {draw->seed, LAB_PURPOSE_DATA + (uint32_t)draw->which, (uint32_t)sample};
+    return random;
+}
+
+static size_t sample_length(const locus_random *random, const lab_task_options *options) {
+    double length =
+        floor(options->words.length_mean + options->words.length_deviation * locus_random_normal(random, 0));
+    return length < 1.0 ? 1 : (size_t)length;
+}
+
+/* Lengths first: the buffers are then allocated at their size. */
+static locus_status allocate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    set->samples = draw->samples;
+    set->input_offsets = calloc(set->samples + 1, sizeof *set->input_offsets);
+    set->target_offsets = calloc(set->samples + 1, sizeof *set->target_offsets);
+    if (set->input_offsets == NULL || set->target_offsets == NULL)
+        return lab_fail_memory(error, "the offsets of a data set");
+    for (size_t i = 0; i < set->samples; i++) {
+        locus_random random = sample_stream(draw, i);
+        size_t n = sample_length(&random, draw->options);
+        set->input_offsets[i + 1] = set->input_offsets[i] + n;
+        set->target_offsets[i + 1] = set->target_offsets[i] + draw->task->transform(n, NULL, NULL);
+        if (set->input_offsets[i + 1] > MOST_TOKENS || set->target_offsets[i + 1] > MOST_TOKENS) {
+            return lab_fail(error, LOCUS_ERROR_ARGUMENT, "n",
+                            "the set has more than %zu tokens: give fewer samples or shorter words", MOST_TOKENS);
+        }
+    }
+    set->input = malloc((set->input_offsets[set->samples] + 1) * sizeof *set->input);
+    set->target = malloc((set->target_offsets[set->samples] + 1) * sizeof *set->target);
+    return set->input == NULL || set->target == NULL ? lab_fail_memory(error, "the tokens of a data set") : LOCUS_OK;
+}
+
+static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    locus_status status = check(draw->options, error);
+    if (status == LOCUS_OK)
+        status = allocate(set, draw, error);
+    for (size_t i = 0; status == LOCUS_OK && i < set->samples; i++) {
+        locus_random random = sample_stream(draw, i);
+        int32_t *word = set->input + set->input_offsets[i];
+        size_t n = set->input_offsets[i + 1] - set->input_offsets[i];
+        for (size_t j = 0; j < n; j++)
+            word[j] = 1 + (int32_t)locus_random_below(&random, 1 + j, draw->options->words.symbols);
+        draw->task->transform(n, word, set->target + set->target_offsets[i]);
+    }
+    return status;
+}
+
+/* ---- options ---- */
+
+static const lab_option options[] = {
+    LAB_ROW("length_mean", REAL, AT(data.words.length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6),
+            LAB_HELP("words: mean length (100); substring tasks: of a string (13, 16)"), .letter = 'l',
+            .flags = LAB_OPTION_DATA, .instead_of = "depth sequence"),
+    LAB_ROW("length_deviation", REAL, AT(data.words.length_deviation), LAB_NUMBER("length-deviation", "SD", 0, 1e6),
+            LAB_HELP("words: its standard deviation (a tenth); substring-index: 0"), .flags = LAB_OPTION_DATA,
+            .instead_of = "depth-deviation"),
+    LAB_ROW("symbols", SIZE, AT(data.words.symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
+            LAB_HELP("words, tree-copy, tree-reorder (20), substrings (26, 4): how many there are"),
+            .flags = LAB_OPTION_DATA),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("test-lengths", "L,L,…"),
+            LAB_HELP("words: further test sets of these mean lengths"), .instead_of = "test-depths"),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"),
+            LAB_HELP("words: sets of these mean lengths instead of the trained one"), .letter = 'l',
+            .flags = LAB_OPTION_SCORED, .instead_of = "depths"),
+};
+
+/* Another mean length keeps the deviation's share of it. */
+static bool changed(lab_train_config *config, const char *option, const char *value, const lab_task_options *before) {
+    lab_word_options *words = &config->data.words;
+    (void)value;
+    if (strcmp(option, "length") == 0)
+        words->length_deviation *= words->length_mean / before->words.length_mean;
+    return false;
+}
+
+static void set_mean(lab_task_options *of, size_t mean) {
+    of->words.length_deviation *= (double)mean / of->words.length_mean;
+    of->words.length_mean = (double)mean;
+}
+
+static const lab_size_axis size = {"length", "test-lengths", "lengths", "words", "lengths", 1000000, set_mean};
+
+static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
+    (void)task;
+    return of->words.symbols + 2; /* start and end */
+}
+
+/* ---- budgets ---- */
+
+static void small(lab_train_config *config, const lab_budget_size *shrunk, double length) {
+    lab_budget_pairs(config);
+    lab_budget_shrink(config, shrunk);
+    config->data.words.length_mean = length;
+    config->data.words.length_deviation = length / 10.0;
+}
+
+static void quick(lab_train_config *config) {
+    const lab_budget_size shrunk = {.dim = 64,
+                                    .heads = 4,
+                                    .feed_forward = 256,
+                                    .dev_samples = 256,
+                                    .test_samples = 512,
+                                    .greedy_samples = 128,
+                                    .batch = 32,
+                                    .steps = 2500,
+                                    .evaluate_every = 50,
+                                    .rate = 2e-3};
+    small(config, &shrunk, 20.0);
+}
+
+static void smoke(lab_train_config *config) {
+    const lab_budget_size shrunk = {.dim = 64,
+                                    .heads = 4,
+                                    .feed_forward = 256,
+                                    .dev_samples = 128,
+                                    .test_samples = 256,
+                                    .greedy_samples = 128,
+                                    .batch = 32,
+                                    .steps = 1500,
+                                    .evaluate_every = 25,
+                                    .rate = 2e-3};
+    small(config, &shrunk, 16.0);
+}
+
+/* ---- words for tables and pages ---- */
+
+static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
+    const double mean = lab_said_number(config, "length_mean"), symbols = lab_said_number(config, "symbols");
+    (void)task;
+    if (mean > 0 && symbols > 0) {
+        facts->mean_size = mean;
+        snprintf(facts->data, sizeof facts->data, "words of length N(%g, %g) over %g symbols", mean,
+                 lab_said_number(config, "length_deviation"), symbols);
+    }
+}
+
+static void legend(const lab_legend_facts *facts, char *text, size_t room) {
+    (void)facts;
+    snprintf(text, room,
+             "Shares in %%: tokens right and whole outputs right under teacher forcing, whole outputs right by greedy "
+             "decoding;\n\"length N\", \"greedy N\": tokens, and greedy, on words of mean length N.");
+}
+
+static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
+    (void)facts;
+    snprintf(text, room,
+             "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token. "
+             "<i>steps</i>: until 99 %% accuracy on the development set. ");
+}
+
+static const lab_score_column columns[] = {
+    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "tokens, %",
+     lab_value_accuracy},
+    {"exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "exact", NULL, "whole, %", lab_value_exact},
+    {"greedy_exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "greedy exact", "greedy", "exact, %", lab_value_greedy},
+    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET, "loss", NULL, NULL, lab_value_loss},
+    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common},
+};
+
+/* ---- the class ---- */
+
+#define WORD_TASK(task, says, makes) \
+    { \
+        .name = task, .summary = says, .class = &lab_words_class, .generate = generate, .transform = makes, \
+        .published.words = {.length_mean = 100.0, .length_deviation = 10.0, .symbols = 20}, \
+    }
+
+extern const lab_task_class lab_words_class;
+
+static const lab_task tasks[] = {
+    WORD_TASK("copy", "w → w", transform_copy),
+    WORD_TASK("reverse", "w → w backwards", transform_reverse),
+    WORD_TASK("repeat", "w → w w", transform_repeat),
+};
+
+const lab_task_class lab_words_class = {
+    .name = "words",
+    .tasks = tasks,
+    .task_count = COUNT(tasks),
+    .architecture = LAB_ENCODER_DECODER,
+    .compared = "table1",
+    .options = options,
+    .option_count = COUNT(options),
+    .changed = changed,
+    .size = &size,
+    .vocabulary = vocabulary,
+    .decodes = true,
+    .looks_ahead = true,
+    .ordered = true,
+    .budgets = {smoke, quick, lab_budget_pairs},
+    .as_code = lab_budget_tables_code,
+    .columns = columns,
+    .column_count = COUNT(columns),
+    .token = "token",
+    .sample = "output",
+    .source = "tokens",
+    .describe = describe,
+    .legend = legend,
+    .page_legend = page_legend,
+    .model_samples = LAB_PAIR_SAMPLES,
+    .curves = &lab_curves_by_steps,
+    .speed = LAB_PAIR_SPEED,
+    .speed_note = LAB_PAIR_SPEED_NOTE,
+    .generate = "words: give --input, or -n",
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Labelled sequences of one's own, from files with a sample to a line:
+ *
+ *   .tsv    text <tab> label
+ *   other   JSON: {"input_text": "…", "label": "…"}, or {"input": [ids], "label": 3}
+ *
+ * Empty lines are skipped; whatever is wrong with one is told with its number. Text is cut into words, characters or
+ * bytes. Tokens are numbered: 0 the start token, with which each sample begins, 1 what the vocabulary lacks, then the
+ * vocabulary in the order in which the training set shows it (bytes: all 256; ids: id i is token 2 + i). Classes are the
+ * labels of the training set in that order.
+ *
+ * Development and test set are files of their own, or a tenth of the first file each, drawn by the data's seed. What was
+ * trained keeps its vocabulary beside it (`vocabulary.json`), so that other files can be scored. */
+#ifndef LAB_LABELLED_H
+#define LAB_LABELLED_H
+
+#include "task/task.h"
+#include "task/word_index.h"
+
+#define LAB_LABELLED_MOST_CLASSES 256
+#define LAB_LABELLED_VOCABULARY "vocabulary.json"
+
+lab_draw_function lab_labelled_generate;
+
+/* What the three files say. */
+typedef struct lab_labelled_facts {
+    size_t vocabulary, classes;
+    size_t samples[3]; /* by lab_set */
+    size_t shared[3];  /* of development and test samples those whose text is in the training set, too */
+    uint64_t digest;   /* of the files; never 0 */
+    lab_word_index labels;
+    size_t of_label[3][LAB_LABELLED_MOST_CLASSES]; /* samples, by set and class */
+    size_t shortest, longest;                      /* tokens of a sample, the start token not counted */
+} lab_labelled_facts;
+void lab_labelled_facts_free(lab_labelled_facts *facts);
+/* IO: a file that can't be read, or a line that is none; ARGUMENT: too few samples for three sets. */
+locus_status lab_labelled_look(const lab_task_options *options, uint64_t seed, lab_labelled_facts *facts,
+                               locus_error *error);
+
+/* Writes the vocabulary of the training set into a folder. */
+locus_status lab_labelled_keep(const lab_task_options *options, uint64_t seed, const char *folder, locus_error *error);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "task/task_class.h"
+
+#include <string.h>
+
+size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options) {
+    return task->class->vocabulary != NULL ? task->class->vocabulary(task, options) : 0;
+}
+
+size_t lab_task_classes(const lab_task *task, const lab_task_options *options) {
+    return task->class->classes != NULL ? task->class->classes(options) : 0;
+}
+
+const lab_option *lab_class_field(const lab_task_class *class, const char *field) {
+    for (size_t i = 0; i < class->option_count; i++)
+        if (class->options[i].field != NULL && strcmp(class->options[i].field, field) == 0)
+            return &class->options[i];
+    return NULL;
+}
+
+const lab_option *lab_class_option(const lab_task_class *class, const char *name) {
+    for (size_t i = 0; i < class->option_count; i++)
+        if (class->options[i].name != NULL && strcmp(class->options[i].name, name) == 0)
+            return &class->options[i];
+    return NULL;
+}
+
+bool lab_class_has_score(const lab_task_class *class, const char *name) {
+    for (size_t i = 0; i < class->column_count; i++)
+        if (strcmp(class->columns[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+bool lab_class_among(const lab_task_class *class, const char *names) {
+    const size_t length = strlen(class->name);
+    for (const char *at = names; (at = strstr(at, class->name)) != NULL; at += length)
+        if ((at == names || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' '))
+            return true;
+    return false;
+}

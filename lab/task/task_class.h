@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* What a kind of task has to say of itself. Each kind is one file of lab/kinds, or a family of files, that defines one
+ * lab_task_class, and one line in task_registry.c. Everything above asks the class: trainings, scores, tables, pages, the
+ * command line. Nothing asks which kind it is.
+ *
+ *   options ─budget→ configuration ─look (files)→ what follows ─sets→ batches ─model→ scores ─columns→ tables, pages
+ *
+ * What may be NULL says so; a kind that has nothing to say there is treated as its comment tells. */
+#ifndef LAB_TASK_CLASS_H
+#define LAB_TASK_CLASS_H
+
+#include "task/measure.h"
+#include "task/task.h"
+#include "task/task_option.h"
+
+struct cJSON;
+struct lab_outcome;
+struct lab_train_config;
+
+/* ---- scores ---- */
+
+enum {
+    LAB_SCORE_RUN = 1,        /* in a table of one trained run */
+    LAB_SCORE_SET = 2,        /* of a set that is scored now */
+    LAB_SCORE_SIDE = 4,       /* where encodings are set side by side: terminal, page, JSON */
+    LAB_SCORE_LEADS = 8,      /* what tables are about; of several the first that a table has */
+    LAB_SCORE_OPTIONAL = 16,  /* side by side only where some row has it */
+    LAB_SCORE_PAGE_HEAD = 32, /* side by side it has its page's head in the terminal, too */
+    LAB_SCORE_ALWAYS = LAB_SCORE_RUN | LAB_SCORE_SET | LAB_SCORE_SIDE
+};
+
+/* A column of tables. */
+typedef struct lab_score_column {
+    const char *name;    /* as stores and JSON call it: "greedy_exact" */
+    lab_measure measure; /* how it is printed, which way is better, what counts as no difference */
+    unsigned flags;
+    const char *head; /* "greedy exact" */
+    const char *page; /* its head side by side on pages; NULL: `head` */
+    const char *unit; /* below that: "exact, %"; {half}, {epochs} and {classes} are put in, or "%" stands alone */
+    /* Of a set that is scored now; NAN: it has none. NULL: only a whole run has it. */
+    double (*value)(const struct lab_outcome *outcome);
+} lab_score_column;
+
+/* What test sets of other sizes than the trained one vary. */
+typedef struct lab_size_axis {
+    const char *name;    /* "length", "depth" */
+    const char *option;  /* of trainings: "test-lengths" */
+    const char *scored;  /* of `eval`: "lengths" */
+    const char *samples; /* what has it: "words", "trees" */
+    const char *others;  /* "lengths", "mean depths" */
+    size_t most;
+    /* Data of another mean size. */
+    void (*set)(lab_task_options *options, size_t mean);
+} lab_size_axis;
+
+/* ---- words ---- */
+
+/* What a configuration says of the data of its runs. All 0 where it says nothing. */
+typedef struct lab_data_facts {
+    char title[64];   /* "tree-copy, depth first"; "": the task's name */
+    char data[160];   /* "words of length N(24, 2.4) over 20 symbols" */
+    char note[64];    /* behind these in the description of a task: "read and written level by level" */
+    double mean_size; /* of the training samples, by the size axis */
+    lab_order order;
+    const char *variant; /* static; NULL: as where nothing is said */
+    bool unpublished;    /* nothing is published of such data, whatever the task's name */
+    uint64_t epoch_steps;
+    double epochs;
+} lab_data_facts;
+
+/* What the legend of a table may depend on. */
+typedef struct lab_legend_facts {
+    bool sizes;                      /* there are columns of other sizes */
+    bool solved;                     /* some row has been decoded */
+    double epochs, chance, majority; /* 0: unknown */
+} lab_legend_facts;
+
+/* What is said of learning curves. */
+typedef struct lab_curve_words {
+    const char *titles[2], *x_label, *y_labels[2], *caption; /* left: the development set, right: the training loss */
+    bool loss; /* left is a loss as well, and logarithmic; else an accuracy in per cent */
+} lab_curve_words;
+
+enum { LAB_BIN_MEASURES = 3 }; /* accuracy, exact, greedy exact */
+
+/* Scores by depth and by size of the test set's samples. */
+typedef struct lab_bin_words {
+    const char *prefix; /* of the sets by size in the store: "nodes:" */
+    const char *field;  /* of the bins in JSON: "nodes" */
+    const char *titles[2][LAB_BIN_MEASURES], *x_labels[2], *y_labels[LAB_BIN_MEASURES], *heads[2];
+    size_t drawn; /* panels: two, or four with greedy decoding */
+    const char *caption, *summary;
+} lab_bin_words;
+
+/* ---- the class ---- */
+
+typedef void lab_budget_fill(struct lab_train_config *config);
+
+struct lab_task_class {
+    const char *name; /* what its tasks are on: "words" */
+    const lab_task *tasks;
+    size_t task_count;
+    int architecture;     /* lab_architecture (model/model.h) that reads it */
+    const char *compared; /* the published table whose encodings are compared where nobody names any; NULL: none */
+
+    /* Its own options, and those of its kind's tasks that differ in them. */
+    const lab_option *options;
+    size_t option_count;
+    /* Whether a task of the kind has a use for one of its options, or for "greedy-samples". NULL: for all. */
+    bool (*uses)(const lab_task *task, const char *option);
+    /* What follows from an option that was given with this text, before which the data had been `before`: whether yet
+     * another size is another one. NULL: nothing. */
+    bool (*changed)(struct lab_train_config *config, const char *option, const char *value,
+                    const lab_task_options *before);
+    const lab_size_axis *size; /* NULL: sets differ in no size */
+
+    /* What its model has. */
+    size_t (*vocabulary)(const lab_task *task, const lab_task_options *options); /* NULL: no tokens */
+    size_t (*classes)(const lab_task_options *options);                          /* NULL: none */
+    size_t (*arity)(const lab_task_options *options); /* tokens are nodes of trees; NULL: they are not */
+    /* What stands beside a task's name, since it is no size: "depth", "parity". NULL: nothing. */
+    const char *(*variant)(const lab_task_options *options);
+    const char *variant_field; /* its name in JSON */
+
+    bool endless;          /* training samples may be drawn anew in every step, without end */
+    bool whole;            /* sets may be read as they are, however large: 0 samples */
+    bool develops_on_test; /* the development set is the test set, scored on the way: the best accuracy is kept */
+    bool decodes;          /* samples have targets that are decoded greedily; else only tasks that are `solved` */
+    bool looks_ahead;      /* what its test set has that can't be scored shows in its length, before the training */
+    bool classifies_text;  /* a pretrained encoder can read its samples, as `text` writes them */
+    bool stores_chance;    /* what guessing scores is kept with the scores */
+    bool read;             /* samples are read from files, never drawn */
+    bool balanced;         /* there are as many samples of each class, so that chance is one of them */
+    bool ordered;          /* tokens stand in one order alone: no paths, no places of a grid */
+
+    /* Trainings: "smoke", "quick", "paper"; then what set-up code changes besides dropout (NULL: nothing). */
+    lab_budget_fill *budgets[3], *as_code;
+    /* Refuses what cannot be trained, naming the option; NULL: what holds for all kinds is enough. */
+    locus_status (*check)(const struct lab_train_config *config, locus_error *error);
+    /* What follows from files, where that hasn't been done. NULL: nothing. */
+    locus_status (*look)(struct lab_train_config *config, locus_error *error);
+    /* What the user should know of the data before it is trained on them, as one line; false: nothing. NULL: never. */
+    bool (*tell)(const struct lab_train_config *config, char *text, size_t size);
+    /* Writes what else scoring needs into a run's folder. NULL: nothing. */
+    locus_status (*keep)(const struct lab_train_config *config, const char *folder, locus_error *error);
+    /* The folder with the tokenizer that a run keeps a copy of. NULL: none. */
+    const char *(*tokenizer)(const lab_task_options *options);
+    /* A sample's input as text, from malloc; NULL: there is no such text, or no memory. */
+    char *(*text)(const lab_dataset *set, size_t sample);
+    const char *const *written; /* words that such texts always have, ends with NULL; of kinds that classify text */
+
+    const lab_score_column *columns;
+    size_t column_count;
+
+    /* Words for tables and pages. */
+    const char *token, *sample; /* what is right or wrong, and what is right as a whole: "node", "tree" */
+    const char *source;         /* what published numbers are, in the terminal's table */
+    const char *scores_note;    /* below the scores of one run or set; NULL: their heads say it */
+    void (*describe)(const struct cJSON *config, const char *task, lab_data_facts *facts);
+    void (*legend)(const lab_legend_facts *facts, char *text, size_t size);      /* of the terminal's table */
+    void (*page_legend)(const lab_legend_facts *facts, char *text, size_t size); /* of the page's, in HTML */
+    const char *model_samples; /* templates of the page's setting, {fields} of the configuration: how many samples */
+    const lab_curve_words *curves;
+    const lab_bin_words *bins; /* NULL: none */
+    const char *turns;         /* where one step leads: "along an axis"; NULL: angles are not drawn */
+    const char *speed, *speed_note;
+    const char *generate; /* how `generate` is asked of it; NULL: never, and `no_generate` says what does instead */
+    const char *no_generate;
+};
+
+/* ---- the registry ---- */
+
+size_t lab_class_count(void);
+const lab_task_class *lab_class_at(size_t index);
+
+/* All tasks, kind by kind. */
+size_t lab_task_count(void);
+const lab_task *lab_task_at(size_t index);
+const lab_task *lab_task_find(const char *name); /* NULL: unknown */
+const char *lab_task_nearest(const char *name);  /* the nearest known name, for messages */
+
+/* ---- answers that need no registry ---- */
+
+/* Of the model's embedding: symbols + 2 (start, end) for words, symbols + 1 for trees, 0 for images, the characters of
+ * problems, the token file's own for text, tokens and the start token for expressions. */
+size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options);
+/* Classes of images and expressions; else 0. */
+size_t lab_task_classes(const lab_task *task, const lab_task_options *options);
+/* The kind's own option by its name in stores; NULL: it has none of that name. */
+const lab_option *lab_class_field(const lab_task_class *class, const char *field);
+/* Likewise by its name on the command line. */
+const lab_option *lab_class_option(const lab_task_class *class, const char *name);
+bool lab_class_has_score(const lab_task_class *class, const char *name);
+/* Whether the class is one of those named, parted by spaces: "words trees". For tables of what was published. */
+bool lab_class_among(const lab_task_class *class, const char *names);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* All kinds of tasks, one line for each. Their order is that of listings, tasks within a kind in the class's order. Each
+ * is a lab_<name>_class of lab/kinds, which stands above: this table alone names upward. */
+#include "task/task_class.h"
+
+#include <string.h>
+
+/* clang-format off */
+#define KINDS(_) \
+    _(words) \
+    _(trees) \
+    _(images) \
+    _(problems) \
+    _(text) \
+    _(expressions) \
+    _(labelled)
+/* clang-format on */
+
+#define DECLARED(name) extern const lab_task_class lab_##name##_class;
+#define LISTED(name) &lab_##name##_class,
+KINDS(DECLARED)
+
+static const lab_task_class *const classes[] = {KINDS(LISTED)};
+
+enum { CLASSES = sizeof classes / sizeof *classes, MOST_NAME = 32 };
+
+size_t lab_class_count(void) {
+    return CLASSES;
+}
+
+const lab_task_class *lab_class_at(size_t index) {
+    return index < CLASSES ? classes[index] : NULL;
+}
+
+size_t lab_task_count(void) {
+    size_t count = 0;
+    for (size_t c = 0; c < CLASSES; c++)
+        count += classes[c]->task_count;
+    return count;
+}
+
+const lab_task *lab_task_at(size_t index) {
+    for (size_t c = 0; c < CLASSES; c++) {
+        if (index < classes[c]->task_count)
+            return &classes[c]->tasks[index];
+        index -= classes[c]->task_count;
+    }
+    return NULL;
+}
+
+const lab_task *lab_task_find(const char *name) {
+    for (size_t i = 0; name != NULL && i < lab_task_count(); i++)
+        if (strcmp(lab_task_at(i)->name, name) == 0)
+            return lab_task_at(i);
+    return NULL;
+}
+
+/* Levenshtein's distance of two words; words that are longer than any name are as far as can be. */
+static size_t edits(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b), row[MOST_NAME + 1];
+    if (n > MOST_NAME || m > MOST_NAME)
+        return n > m ? n : m;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t replace = corner + (a[i - 1] != b[j - 1]);
+            size_t least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+            corner = row[j];
+            row[j] = replace < least ? replace : least;
+        }
+    }
+    return row[m];
+}
+
+const char *lab_task_nearest(const char *name) {
+    const char *nearest = lab_task_at(0)->name;
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; name != NULL && i < lab_task_count(); i++) {
+        size_t distance = edits(name, lab_task_at(i)->name);
+        if (distance < best) {
+            best = distance;
+            nearest = lab_task_at(i)->name;
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Which kinds of tasks take which options. */
+#ifndef LAB_OPTION_USE_H
+#define LAB_OPTION_USE_H
+
+#include "task/task_class.h"
+
+/* Whether tasks of the class take an option of the command line, by its name. What no table restricts is taken by all. */
+bool lab_class_takes(const lab_task_class *class, const char *name);
+
+#endif

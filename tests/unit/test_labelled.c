@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* Labelled sequences of one's own: tokens by hand in all three cuts and as ids, sets that part the file and are the same
+ * for the same seed, files for each set, samples that sets share, a vocabulary that is kept and recalled, and each way in
+ * which a line can be wrong, told with its number. */
+#include "task/labelled.h"
+#include "task/task_class.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unit/scratch_folder.h"
+
+static void put(const char *name, const char *text) {
+    scratch_write(name, text, strlen(text));
+}
+
+static lab_task_options options_of(const char *data, const char *dev, const char *test) {
+    return (lab_task_options){.path = data, .labelled = {.dev = dev, .test = test}};
+}
+
+static locus_status draw(lab_dataset *set, const lab_task_options *options, lab_set which, uint64_t seed,
+                         locus_error *error) {
+    const lab_draw wanted = {lab_task_find("classify"), options, which, 0, seed};
+    return lab_dataset_generate(set, &wanted, error);
+}
+
+static lab_dataset drawn(const lab_task_options *options, lab_set which, uint64_t seed) {
+    lab_dataset set;
+    locus_error error = {0};
+    if (draw(&set, options, which, seed, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    return set;
+}
+
+static void expect_sample(const lab_dataset *set, size_t sample, size_t count, const int32_t *tokens, int32_t label) {
+    assert_int_equal(set->input_offsets[sample + 1] - set->input_offsets[sample], count);
+    assert_memory_equal(set->input + set->input_offsets[sample], tokens, count * sizeof *tokens);
+    assert_int_equal(set->labels[sample], label);
+}
+
+/* ---- tokens ---- */
+
+static void test_words(void **state) {
+    (void)state;
+    put("train.tsv", " good  good\xc3\xa9 film\tyes\r\n\nbad film\tno\n");
+    put("dev.tsv", "film bad new\tno\n");
+    put("test.tsv", "\tyes\n");
+    const lab_task_options options =
+        options_of(scratch_path("train.tsv"), scratch_path("dev.tsv"), scratch_path("test.tsv"));
+    lab_dataset train = drawn(&options, LAB_SET_TRAIN, 0), dev = drawn(&options, LAB_SET_DEV, 0);
+    lab_dataset test = drawn(&options, LAB_SET_TEST, 0);
+    assert_int_equal(train.samples, 2);
+    expect_sample(&train, 0, 4, (const int32_t[]){0, 2, 3, 4}, 0);
+    expect_sample(&train, 1, 3, (const int32_t[]){0, 5, 4}, 1);
+    expect_sample(&dev, 0, 4, (const int32_t[]){0, 4, 5, 1}, 1); /* "new" is in no training sample */
+    expect_sample(&test, 0, 1, (const int32_t[]){0}, 0);         /* an empty text */
+    lab_dataset_destroy(&train);
+    lab_dataset_destroy(&dev);
+    lab_dataset_destroy(&test);
+    lab_labelled_facts facts;
+    assert_int_equal(lab_labelled_look(&options, 0, &facts, NULL), LOCUS_OK);
+    assert_int_equal(facts.vocabulary, 6);
+    assert_int_equal(facts.classes, 2);
+    assert_string_equal(facts.labels.words[1], "no");
+    assert_int_equal(facts.of_label[LAB_SET_DEV][1], 1);
+    assert_true(facts.shortest == 0 && facts.longest == 3 && facts.digest != 0);
+    lab_labelled_facts_free(&facts);
+}
+
+static void test_cuts(void **state) {
+    (void)state;
+    put("train.tsv", "a \xc3\xa9\tx\n\xff"
+                     "a\ty\n");
+    lab_task_options options =
+        options_of(scratch_path("train.tsv"), scratch_path("train.tsv"), scratch_path("train.tsv"));
+    options.labelled.tokens = LAB_TOKENS_CHARACTERS;
+    lab_dataset set = drawn(&options, LAB_SET_TRAIN, 0);
+    expect_sample(&set, 0, 4, (const int32_t[]){0, 2, 3, 4}, 0);
+    expect_sample(&set, 1, 3, (const int32_t[]){0, 5, 2}, 1); /* what is no UTF-8 stands for itself */
+    lab_dataset_destroy(&set);
+    options.labelled.tokens = LAB_TOKENS_BYTES;
+    set = drawn(&options, LAB_SET_DEV, 0);
+    expect_sample(&set, 0, 5, (const int32_t[]){0, 2 + 'a', 2 + ' ', 2 + 0xc3, 2 + 0xa9}, 0);
+    lab_dataset_destroy(&set);
+}
+
+static void test_json(void **state) {
+    (void)state;
+    put("text.jsonl", "{\"input_text\": \"a b\", \"label\": \"x\"}\n{\"label\": 3, \"input_text\": \"b\"}\n");
+    lab_task_options options =
+        options_of(scratch_path("text.jsonl"), scratch_path("text.jsonl"), scratch_path("text.jsonl"));
+    lab_dataset set = drawn(&options, LAB_SET_TEST, 0);
+    expect_sample(&set, 0, 3, (const int32_t[]){0, 2, 3}, 0);
+    expect_sample(&set, 1, 2, (const int32_t[]){0, 3}, 1);
+    lab_dataset_destroy(&set);
+    put("ids.jsonl", "{\"input\": [4, 0], \"label\": 7}\n{\"input\": [1], \"label\": 8}\n");
+    options = options_of(scratch_path("ids.jsonl"), scratch_path("ids.jsonl"), scratch_path("ids.jsonl"));
+    set = drawn(&options, LAB_SET_TRAIN, 0);
+    expect_sample(&set, 0, 3, (const int32_t[]){0, 6, 2}, 0);
+    lab_dataset_destroy(&set);
+    lab_labelled_facts facts;
+    assert_int_equal(lab_labelled_look(&options, 0, &facts, NULL), LOCUS_OK);
+    assert_int_equal(facts.vocabulary, 7);
+    lab_labelled_facts_free(&facts);
+}
+
+/* ---- sets ---- */
+
+static void many(const char *name, size_t count) {
+    char text[4096];
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "word%zu\t%s\n", i, i % 3 == 0 ? "third" : "other");
+    put(name, text);
+}
+
+/* Each sample is in one set; the same seed parts alike, another one otherwise. */
+static void test_split(void **state) {
+    (void)state;
+    many("many.tsv", 40);
+    const lab_task_options options = options_of(scratch_path("many.tsv"), NULL, NULL);
+    static const size_t sizes[] = {32, 4, 4};
+    bool differs = false;
+    for (int s = 0; s < 3; s++) {
+        lab_dataset set = drawn(&options, (lab_set)s, 5), again = drawn(&options, (lab_set)s, 5);
+        lab_dataset other = drawn(&options, (lab_set)s, 6);
+        assert_int_equal(set.samples, sizes[s]);
+        assert_memory_equal(set.labels, again.labels, sizes[s] * sizeof *set.labels);
+        assert_memory_equal(set.input, again.input, set.input_offsets[sizes[s]] * sizeof *set.input);
+        differs = differs || memcmp(set.labels, other.labels, sizes[s] * sizeof *set.labels) != 0;
+        for (size_t i = 0; s > 0 && i < set.samples; i++)
+            assert_int_equal(set.input[set.input_offsets[i] + 1], 1); /* its word is in no other sample */
+        lab_dataset_destroy(&set);
+        lab_dataset_destroy(&again);
+        lab_dataset_destroy(&other);
+    }
+    assert_true(differs);
+}
+
+static void test_shared(void **state) {
+    (void)state;
+    put("train.tsv", "a\tx\nb\ty\nc\tx\n");
+    put("dev.tsv", "b\ty\nd\tx\nb\tx\n");
+    put("test.tsv", "e\ty\n");
+    const lab_task_options options =
+        options_of(scratch_path("train.tsv"), scratch_path("dev.tsv"), scratch_path("test.tsv"));
+    lab_labelled_facts facts;
+    assert_int_equal(lab_labelled_look(&options, 0, &facts, NULL), LOCUS_OK);
+    assert_int_equal(facts.shared[LAB_SET_DEV], 2);
+    assert_int_equal(facts.shared[LAB_SET_TEST], 0);
+    lab_labelled_facts_free(&facts);
+}
+
+/* What is read by a vocabulary that was kept is what it would be beside the training set. */
+static void test_kept(void **state) {
+    (void)state;
+    many("many.tsv", 30);
+    put("new.tsv", "word3 word29 never\tthird\nword1\tother\n");
+    const lab_task_options options = options_of(scratch_path("many.tsv"), NULL, scratch_path("new.tsv"));
+    lab_task_options kept = options_of(NULL, NULL, scratch_path("new.tsv"));
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", scratch_path("."));
+    kept.kept = folder;
+    assert_int_equal(lab_labelled_keep(&options, 1, folder, NULL), LOCUS_OK);
+    lab_dataset beside = drawn(&options, LAB_SET_TEST, 1), alone = drawn(&kept, LAB_SET_TEST, 1);
+    assert_int_equal(alone.samples, 2);
+    assert_memory_equal(beside.input, alone.input, alone.input_offsets[2] * sizeof *alone.input);
+    assert_memory_equal(beside.labels, alone.labels, 2 * sizeof *alone.labels);
+    lab_dataset_destroy(&beside);
+    lab_dataset_destroy(&alone);
+    lab_dataset none;
+    locus_error error = {0};
+    assert_int_equal(draw(&none, &kept, LAB_SET_TRAIN, 1, &error), LOCUS_ERROR_ARGUMENT); /* that set is not there */
+    put("vocabulary.json", "{\"words\": [1]}");
+    assert_int_equal(draw(&none, &kept, LAB_SET_TEST, 1, &error), LOCUS_ERROR_IO);
+    assert_non_null(strstr(error.message, "is no vocabulary"));
+}
+
+/* ---- what is wrong ---- */
+
+static void test_lines(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *text, *says;
+    } bad[] = {
+        {"bad.tsv", "a\tx\nb y\n", "line 2: there is no tab"},
+        {"bad.tsv", "a\tx\n\nb\ty\tz\n", "line 3: there is more than one tab"},
+        {"bad.tsv", "a\t\n", "line 1: behind its tab stands no label"},
+        {"bad.tsv", "\n\n", "has no sample in it"},
+        {"bad.tsv", "a\tx\nb\tx\n", "all training samples have one label"},
+        {"bad.jsonl", "{\"input_text\": \"a\", \"label\": 1}\n{\"input_text\":\n", "line 2: this is no JSON object"},
+        {"bad.jsonl", "{\"input_text\": \"a\"}\n", "line 1: \"label\" is missing"},
+        {"bad.jsonl", "{\"input_text\": \"a\", \"label\": 1.5}\n", "line 1: \"label\" is missing"},
+        {"bad.jsonl", "{\"label\": 1}\n", "line 1: it needs \"input_text\""},
+        {"bad.jsonl", "{\"input\": [], \"label\": 1}\n", "line 1: it needs \"input_text\""},
+        {"bad.jsonl", "{\"input\": [-1], \"label\": 1}\n", "line 1: \"input\" needs whole numbers"},
+        {"bad.jsonl", "{\"input\": [2], \"label\": 1}\n{\"input_text\": \"a\", \"label\": 2}\n",
+         "line 2: texts and ids don't go together"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        lab_dataset set;
+        locus_error error = {0};
+        put(bad[i].name, bad[i].text);
+        const lab_task_options options =
+            options_of(scratch_path(bad[i].name), scratch_path(bad[i].name), scratch_path(bad[i].name));
+        assert_int_equal(draw(&set, &options, LAB_SET_TRAIN, 0, &error), LOCUS_ERROR_IO);
+        if (strstr(error.message, bad[i].says) == NULL)
+            fail_msg("'%s' does not say '%s'", error.message, bad[i].says);
+    }
+}
+
+static void test_other_sets(void **state) {
+    (void)state;
+    lab_dataset set;
+    locus_error error = {0};
+    put("train.tsv", "a\tx\nb\ty\n");
+    put("label.tsv", "a\tx\na\tz\n");
+    lab_task_options options =
+        options_of(scratch_path("train.tsv"), scratch_path("label.tsv"), scratch_path("train.tsv"));
+    assert_int_equal(draw(&set, &options, LAB_SET_TRAIN, 0, &error), LOCUS_ERROR_IO);
+    assert_non_null(strstr(error.message, "line 2: no training sample has the label 'z'"));
+    put("ids.jsonl", "{\"input\": [2], \"label\": 1}\n{\"input\": [0], \"label\": 2}\n");
+    put("beyond.jsonl", "{\"input\": [0, 3], \"label\": 2}\n");
+    options = options_of(scratch_path("ids.jsonl"), scratch_path("beyond.jsonl"), scratch_path("ids.jsonl"));
+    assert_int_equal(draw(&set, &options, LAB_SET_TRAIN, 0, &error), LOCUS_ERROR_IO);
+    assert_non_null(strstr(error.message, "line 1: id 3 is beyond the vocabulary: the training set has ids 0 to 2"));
+    options = options_of(scratch_path("train.tsv"), NULL, NULL);
+    assert_int_equal(draw(&set, &options, LAB_SET_TRAIN, 0, &error), LOCUS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "has 2 samples: too few"));
+    options = options_of(NULL, NULL, NULL);
+    assert_int_equal(draw(&set, &options, LAB_SET_TRAIN, 0, &error), LOCUS_ERROR_ARGUMENT);
+    options = options_of(scratch_path("train.tsv"), scratch_path("train.tsv"), scratch_path("train.tsv"));
+    options.digest = 7;
+    assert_int_equal(draw(&set, &options, LAB_SET_TRAIN, 0, &error), LOCUS_ERROR_IO);
+    assert_non_null(strstr(error.message, "holds other samples than the run was made for"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words), cmocka_unit_test(test_cuts),       cmocka_unit_test(test_json),
+        cmocka_unit_test(test_split), cmocka_unit_test(test_shared),     cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_lines), cmocka_unit_test(test_other_sets),
+    };
+    return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
+}
