@@ -150,13 +150,14 @@ static void the_bar_says_what_there_is_room_for(void **state) {
                         .seconds_left = 30,
                         .dev_accuracy = 0.5};
     (void)state;
-    const size_t width = cli_width(bar);
+    const size_t width = lab_text_width(bar);
     assert_string_equal(bar_line(&now, "copy", 60), bar);
     snprintf(line, sizeof line, "%s  2.00 k tokens/s  30 s left  dev 50.00 %%", bar);
     assert_string_equal(bar_line(&now, "copy", 120), line);
-    assert_string_equal(bar_line(&now, "copy", (unsigned short)(cli_width(line) + 1)), line);
+    assert_string_equal(bar_line(&now, "copy", (unsigned short)(lab_text_width(line) + 1)), line);
     *strstr(line, "  dev") = '\0'; /* one column too few */
-    assert_string_equal(bar_line(&now, "copy", (unsigned short)(cli_width(line) + cli_width("  dev 50.00 %"))), line);
+    assert_string_equal(
+        bar_line(&now, "copy", (unsigned short)(lab_text_width(line) + lab_text_width("  dev 50.00 %"))), line);
     now.tokens_per_second = 0;
     now.seconds_left = (double)NAN;
     snprintf(line, sizeof line, "%s  dev 50.00 %%", bar);
