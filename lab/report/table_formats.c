@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "accuracy (%)", or the unit alone; NULL: out of memory. */
-static char *head_of(const lab_table_column *column) {
-    const size_t size = strlen(column->head) + strlen(column->unit) + 4;
+/* "accuracy (%)", "accuracy deviation (%)", or the unit alone; NULL: out of memory. */
+static char *head_of(const lab_table_column *column, bool of_deviation) {
+    const char *more = of_deviation ? " deviation" : "";
+    const size_t size = strlen(column->head) + strlen(column->unit) + sizeof " deviation ()";
+    const bool both = column->head[0] != '\0' && column->unit[0] != '\0';
     char *head = malloc(size);
     if (head != NULL)
-        snprintf(head, size, column->head[0] == '\0' || column->unit[0] == '\0' ? "%s%s" : "%s (%s)", column->head,
-                 column->unit);
+        snprintf(head, size, both ? "%s%s (%s)" : "%s%s%s", column->head, more, column->unit);
     return head;
 }
 
@@ -32,16 +33,16 @@ static void add_value(cJSON *object, const char *head, const lab_table_field *ce
 }
 
 static bool add_member(cJSON *object, const lab_table *table, size_t row, size_t column) {
-    char *head = head_of(&table->columns[column]), name[256];
+    char *head = head_of(&table->columns[column], false), *more = head_of(&table->columns[column], true);
     const lab_table_field *cell = lab_table_at(table, row, column);
-    if (head == NULL)
-        return false;
-    add_value(object, head, cell);
-    snprintf(name, sizeof name, "%.200s deviation", head);
-    if (isfinite(cell->deviation))
-        cJSON_AddNumberToObject(object, name, cell->deviation);
+    const bool good = head != NULL && more != NULL;
+    if (good)
+        add_value(object, head, cell);
+    if (good && isfinite(cell->deviation))
+        cJSON_AddNumberToObject(object, more, cell->deviation);
     free(head);
-    return true;
+    free(more);
+    return good;
 }
 
 bool lab_table_write_json(const lab_table *table, FILE *stream) {
@@ -75,16 +76,14 @@ static void put_csv(const lab_table_field *cell, FILE *stream) {
 bool lab_table_write_csv(const lab_table *table, FILE *stream) {
     bool good = true;
     fputs(table->title != NULL ? "section," : "", stream);
-    for (size_t i = 0; i < table->column_count; i++) {
-        char *head = head_of(&table->columns[i]);
+    for (size_t i = 0; i < 2 * table->column_count; i++) {
+        const lab_table_column *column = &table->columns[i / 2];
+        if (i % 2 == 1 && !column->deviations)
+            continue;
+        char *head = head_of(column, i % 2 == 1);
         good = good && head != NULL;
         fputs(i > 0 ? "," : "", stream);
         lab_csv_text(stream, head != NULL ? head : "");
-        if (table->columns[i].deviations) {
-            fputc(',', stream);
-            lab_csv_text(stream, table->columns[i].head);
-            fputs(" deviation", stream);
-        }
         free(head);
     }
     fputc('\n', stream);
@@ -194,7 +193,7 @@ static void put_latex_cell(const lab_table_field *cell, bool numbers, FILE *stre
 static bool put_latex_heads(const lab_table *table, FILE *stream) {
     bool good = true;
     for (size_t i = 0; i < table->column_count; i++) {
-        char *head = head_of(&table->columns[i]);
+        char *head = head_of(&table->columns[i], false);
         good = good && head != NULL;
         fputs(i > 0 ? " & {" : "{", stream);
         put_latex(head != NULL ? head : "", stream);
@@ -244,7 +243,7 @@ bool lab_table_write_markdown(const lab_table *table, FILE *stream) {
         fputs("\n\n", stream);
     }
     for (size_t i = 0; i < table->column_count; i++) {
-        char *head = head_of(&table->columns[i]);
+        char *head = head_of(&table->columns[i], false);
         good = good && head != NULL;
         fputs("| ", stream);
         put_markdown(head != NULL ? head : "", stream);

@@ -6,6 +6,7 @@
     sh       commands, one to a line, run one after the other in a folder of the page's own; each ends with 0
     console  commands behind `$ `, each with what it prints
     shell    commands that tests don't run; the first line is a comment that says what they need or how long they take
+    sql      statements on runs/locus.db, which the page's commands made; each answers with a row or more
     text     what the block right before it prints; or no code at all
     cmake    part of a CMakeLists.txt, not run
 
@@ -17,7 +18,7 @@ import pathlib
 import re
 from typing import List, Optional
 
-INFOS = ("c", "python", "sh", "console", "shell", "text", "cmake")
+INFOS = ("c", "python", "sh", "console", "shell", "sql", "text", "cmake")
 COMMAND = re.compile(r"    (\$ |(locus|\./dev|cc|python3?|cmake|pip|git|mpirun) )")
 
 

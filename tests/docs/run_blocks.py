@@ -10,6 +10,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -92,6 +93,20 @@ def run_console(block: Block, folder: pathlib.Path) -> List[str]:
     return said
 
 
+def run_sql(block: Block, folder: pathlib.Path) -> List[str]:
+    said = []
+    with sqlite3.connect(folder / "runs/locus.db") as store:
+        for statement in block.text.split(";\n")[:-1]:
+            try:
+                rows = store.execute(statement).fetchall()
+            except sqlite3.Error as error:
+                said.append(f"{block.place}: {statement}: {error}")
+                continue
+            if not rows or None in [value for row in rows for value in row]:
+                said.append(f"{block.place}: {statement}: {rows}")
+    return said
+
+
 def run_page(page: str, counts: dict) -> List[str]:
     said = faults(ROOT, page)
     with tempfile.TemporaryDirectory(prefix="locus-docs-") as name:
@@ -104,7 +119,7 @@ def run_page(page: str, counts: dict) -> List[str]:
         if any("docs/results" in block.text for block in own):  # a copy, since commands may write there
             shutil.copytree(ROOT / "docs/results", folder / "docs/results")
         for block in own:
-            runner = {"c": run_c, "sh": run_sh, "console": run_console}.get(block.info)
+            runner = {"c": run_c, "sh": run_sh, "console": run_console, "sql": run_sql}.get(block.info)
             if runner and not (block.info == "sh" and page in ELSEWHERE):
                 said += runner(block, folder)
                 counts[block.info] = counts.get(block.info, 0) + 1

@@ -47,6 +47,13 @@ static const char *const commands[][64] = {
     {"runs", "show", "#1", STORE, "--json"},
     {"runs", "export", "#1", "-o", "runs.json", STORE},
     {"runs", "export", "-o", "runs.json", STORE},
+    {"runs", "export", "#1", "--format", "csv", "-o", "values.csv", STORE},
+    {"runs", "export", "#1", "--format", "tensorboard", "-o", "board", STORE},
+    {"runs", "diff", "#1", "#2", STORE},
+    {"runs", "diff", "#1", "#2", STORE, "--json"},
+    {"runs", STORE, "--format", "csv"},
+    {"runs", STORE, "--format", "latex"},
+    {"runs", STORE, "--format", "markdown"},
     {"report", STORE, "-o", "page.html"},
     {"report", STORE, "--json"},
     {"eval", "#1", STORE},
@@ -56,9 +63,11 @@ static const char *const commands[][64] = {
     {"train", "--task", "copy", "--encoding", "rope", SIZES, "--name", "NAME"},
     {"compare", "--task", "copy", "--encodings", "rope,sinusoidal", SIZES, "--page", "page.html"},
     {"compare", "--task", "copy", "--encodings", "rope,sinusoidal", SIZES, "--no-page", "--json"},
+    {"runs", "note", "#1", "a note", STORE},
+    {"runs", "rename", "#1", "renamed", STORE},
     {"runs", "delete", "#1", STORE},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands, FIRST_TRAINING = 12, DELETION = COMMANDS - 1 };
+enum { COMMANDS = sizeof commands / sizeof *commands, FIRST_TRAINING = 19, AFTER_TRAININGS = COMMANDS - 3, DELETION = COMMANDS - 1 };
 
 static bool all_of_them;
 static size_t tried;
@@ -199,6 +208,14 @@ static void expect_runs(void) {
     unlink("runs.json");
 }
 
+/* Values are lines without controls; events lie in folders of runs' names. */
+static void expect_values(void) {
+    if (access("values.csv", F_OK) == 0)
+        expect_shown("values.csv");
+    unlink("values.csv");
+    run_shell("rm -rf board");
+}
+
 /* What lies beside the store: the commands' own files, the victim, nothing else. */
 static void expect_surroundings(void) {
     static const char *const victims[] = {"victim/last.safetensors", "victim/best.safetensors", "victim/lock",
@@ -242,6 +259,7 @@ static void try_command(size_t c) {
     expect_json(commands[c], status);
     expect_page();
     expect_runs();
+    expect_values();
     expect_surroundings();
     const bool lists = c < 4, deletes = c == DELETION;
     expect(status == 0 || !(lists || deletes), "a store that cannot be listed or emptied", number);
@@ -265,7 +283,7 @@ static void try_places(const planted_text *text, size_t from, size_t to, bool tr
     for (size_t c = 0; c < COMMANDS; c++) {
         snprintf(place, sizeof place, "%s in %s%s, %s %s", text->name, planted_places[from], to > from + 1 ? " …" : "",
                  commands[c][0], commands[c][1]);
-        if (trainings || c < FIRST_TRAINING || c == DELETION)
+        if (trainings || c < FIRST_TRAINING || c >= AFTER_TRAININGS)
             try_command(c);
     }
     expect_other_run();
@@ -346,7 +364,7 @@ static int create(void **state) {
               ".last.safetensors.tmp-0123456789abcdef; do echo mine >victim/$f; done");
     setenv("TMPDIR", scratch_path("temporary"), 1);
     setenv("HOME", scratch_path(""), 1);
-    if (run(commands[DELETION - 1]) != 0)
+    if (run(commands[AFTER_TRAININGS - 1]) != 0)
         fail_msg("no store: %s", read_text("err"));
     sqlite3 *store = open_store();
     assert_int_equal(sqlite3_prepare_v2(store, query, -1, &statement, NULL), SQLITE_OK);

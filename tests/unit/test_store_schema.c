@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* What came to the run store after its first version: notes, new names, views. A store of before gets them when it is
+ * opened, by however many processes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "train/store.h"
+#include "unit/child_exit.h"
+#include "unit/scratch_folder.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static locus_error failed;
+#define OK(call) assert_int_equal((call), LOCUS_OK)
+
+static lab_store *open_store(void) {
+    lab_store *store;
+    if (lab_store_open(&store, scratch_path("locus.db"), &failed) != LOCUS_OK)
+        fail_msg("%s", failed.message);
+    return store;
+}
+
+static int64_t plant(lab_store *store, const char *name, const char *config, uint64_t seed, double accuracy) {
+    char copy[64], task[] = "copy", encoding[] = "rope", empty[] = "";
+    char settings[128];
+    snprintf(copy, sizeof copy, "%s", name);
+    snprintf(settings, sizeof settings, "%s", config);
+    lab_run run = {.name = copy,
+                   .task = task,
+                   .encoding = encoding,
+                   .setup = empty,
+                   .embedding_init = empty,
+                   .budget = empty,
+                   .config = settings,
+                   .seed = seed,
+                   .state = LAB_RUN_DONE,
+                   .steps_done = 4};
+    OK(lab_store_run_insert(store, &run, &failed));
+    OK(lab_store_final_set(store, run.id, "test", "accuracy", accuracy, &failed));
+    OK(lab_store_metric_add(store, run.id, "dev.loss", 2, 1.5, &failed));
+    return run.id;
+}
+
+/* The first row of an answer, its columns joined by '|'. */
+static void expect_row(const char *sql, const char *expected) {
+    sqlite3 *database;
+    sqlite3_stmt *statement;
+    char text[512] = "";
+    assert_int_equal(sqlite3_open(scratch_path("locus.db"), &database), SQLITE_OK);
+    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(database));
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    for (int i = 0; i < sqlite3_column_count(statement); i++) {
+        const char *value = (const char *)sqlite3_column_text(statement, i);
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "|" : "", value != NULL ? value : "NULL");
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+    assert_string_equal(text, expected);
+}
+
+static void execute(const char *sql) {
+    sqlite3 *database;
+    assert_int_equal(sqlite3_open(scratch_path("locus.db"), &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(database);
+}
+
+static void test_views(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    plant(store, "a", "{\"dim\":8,\"seed\":\"0\",\"test_lengths\":[]}", 0, 0.25);
+    plant(store, "b", "{\"dim\":8,\"seed\":\"1\",\"test_lengths\":[7]}", 1, 0.75);
+    plant(store, "c", "{\"dim\":9,\"seed\":\"0\",\"test_lengths\":[]}", 0, 0.5);
+    plant(store, "d", "no JSON", 0, 0.5);
+    lab_store_close(&store);
+    expect_row("SELECT count(*) FROM scores", "4");
+    expect_row("SELECT name, task, encoding, \"set\", score, value FROM scores WHERE seed = 1",
+               "b|copy|rope|test|accuracy|0.75");
+    expect_row("SELECT name, curve, step, value FROM curves WHERE name = 'c'", "c|dev.loss|2|1.5");
+    expect_row("SELECT count(*), min(steps) FROM costs", "4|4");
+    expect_row("SELECT count(*) FROM means", "3");
+    expect_row("SELECT seeds, mean, variance, least, most FROM means WHERE settings = '{\"dim\":8}'",
+               "2|0.5|0.125|0.25|0.75");
+    expect_row("SELECT seeds, mean, variance FROM means WHERE settings = '{\"dim\":9}'", "1|0.5|NULL");
+    expect_row("SELECT seeds FROM means WHERE settings = 'no JSON'", "1");
+}
+
+static void test_notes(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    const int64_t id = plant(store, "a", "{}", 0, 0.5);
+    lab_run run;
+    static const char *const notes[] = {"first", "it's \"second\"\n", ""};
+    for (size_t i = 0; i < 3; i++) {
+        OK(lab_store_run_note(store, id, notes[i], &failed));
+        OK(lab_store_run_find(store, "a", &run, &failed));
+        assert_string_equal(run.note, notes[i]);
+        lab_run_free(&run);
+    }
+    OK(lab_store_run_note(store, id, "goes with it", &failed));
+    OK(lab_store_run_delete(store, id, &failed));
+    lab_store_close(&store);
+    expect_row("SELECT count(*) FROM note", "0");
+}
+
+static void test_names(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    const int64_t id = plant(store, "a", "{}", 0, 0.5);
+    lab_run run;
+    plant(store, "b", "{}", 0, 0.5);
+    OK(lab_store_run_rename(store, id, "new", &failed));
+    OK(lab_store_run_find(store, "new", &run, &failed));
+    assert_int_equal(run.id, id);
+    lab_run_free(&run);
+    assert_int_equal(lab_store_run_rename(store, id, "b", &failed), LOCUS_ERROR_ARGUMENT);
+    assert_non_null(strstr(failed.message, "has a run 'b' already"));
+    lab_store_close(&store);
+    expect_row("SELECT max(name), min(name) FROM run", "new|b");
+}
+
+static void test_scores_of_all(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    const int64_t first = plant(store, "a", "{}", 0, 0.25), second = plant(store, "b", "{}", 1, 0.75);
+    lab_run_score *scores;
+    size_t count;
+    OK(lab_store_final_set(store, first, "test:9", "accuracy", 1.0, &failed));
+    OK(lab_store_scores(store, "test", "accuracy", &scores, &count, &failed));
+    assert_true(count == 2 && scores[0].run == first && scores[1].run == second);
+    assert_true(scores[0].value < 0.3 && scores[1].value > 0.7);
+    free(scores);
+    lab_store_close(&store);
+}
+
+/* As the first version made it; runs that were there stay. */
+static void test_older_store(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    plant(store, "old", "{}", 0, 0.5);
+    lab_store_close(&store);
+    execute("DROP VIEW scores; DROP VIEW curves; DROP VIEW costs; DROP VIEW means; DROP TABLE note; DROP TABLE imported");
+    pid_t children[4];
+    for (size_t i = 0; i < 4; i++) {
+        children[i] = fork();
+        if (children[i] == 0)
+            child_exit(lab_store_open(&store, scratch_path("locus.db"), &failed) == LOCUS_OK ? 0 : 1);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    expect_row("SELECT name, value FROM scores", "old|0.5");
+    expect_row("SELECT count(*) FROM note", "0");
+    expect_row("PRAGMA user_version", "1");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_views, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_notes, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_names, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_scores_of_all, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_older_store, scratch_create, scratch_remove),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

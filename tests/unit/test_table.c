@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* One table in each form: every digit of a number, deviations, what is none, and texts that mean something there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static lab_table *make(void) {
+    static const char *const heads[] = {"encoding", ">accuracy|%", ">time|s", "name"};
+    lab_table *table = lab_table_create(heads, 4);
+    lab_table_cell(table, "rope_%d & \"x\", 50%%", 1);
+    lab_table_mean(table, 99.98, 2, 0.02, 2);
+    lab_table_number(table, 125.0, "%s", "2 min 05 s");
+    lab_table_cell(table, "=1+1");
+    lab_table_cell(table, "alg(seq*tree)|ü\n√");
+    lab_table_none(table);
+    lab_table_number(table, 1.0 / 3, "%.2f s", 1.0 / 3);
+    lab_table_cell(table, "–");
+    return table;
+}
+
+static void expect_of(const lab_table *table, lab_table_format format, const char *expected) {
+    char *text = NULL;
+    size_t bytes;
+    locus_error error;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    assert_int_equal(lab_table_write(table, format, false, stream, &error), LOCUS_OK);
+    fclose(stream);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void expect(lab_table_format format, const char *title, const char *expected) {
+    lab_table *table = make();
+    if (title != NULL)
+        lab_table_title(table, "%s", title);
+    assert_int_equal(lab_table_rows(table), 2);
+    expect_of(table, format, expected);
+    lab_table_free(table);
+}
+
+static void test_text(void **state) {
+    (void)state;
+    expect(LAB_TABLE_TEXT, "unseen",
+           "encoding              accuracy        time  name\n"
+           "rope_1 & \"x\", 50%  99.98 ±0.02  2 min 05 s  =1+1\n"
+           "alg(seq*tree)|ü?√            –      0.33 s  –\n");
+}
+
+static void test_csv(void **state) {
+    (void)state;
+    expect(LAB_TABLE_CSV, NULL,
+           "encoding,accuracy (%),accuracy deviation (%),time (s),name\n"
+           "\"rope_1 & \"\"x\"\", 50%\",99.98,0.02,125,'=1+1\n"
+           "alg(seq*tree)|ü?√,,,0.3333333333333333,–\n");
+    expect(LAB_TABLE_CSV, "a, b",
+           "section,encoding,accuracy (%),accuracy deviation (%),time (s),name\n"
+           "\"a, b\",\"rope_1 & \"\"x\"\", 50%\",99.98,0.02,125,'=1+1\n"
+           "\"a, b\",alg(seq*tree)|ü?√,,,0.3333333333333333,–\n");
+}
+
+static void test_json(void **state) {
+    (void)state;
+    static const char *const heads[] = {"a", ">b|s"};
+    lab_table *table = lab_table_create(heads, 2);
+    lab_table_cell(table, "\"\\");
+    lab_table_none(table);
+    expect_of(table, LAB_TABLE_JSON, "[{\n\t\t\"a\":\t\"\\\"\\\\\",\n\t\t\"b (s)\":\tnull\n\t}]\n");
+    lab_table_free(table);
+}
+
+static void test_latex(void **state) {
+    (void)state;
+    expect(LAB_TABLE_LATEX, NULL,
+           "% \\usepackage{booktabs, siunitx}\n"
+           "\\begin{tabular}{lSSl}\n\\toprule\n"
+           "{encoding} & {accuracy (\\%)} & {time (s)} & {name} \\\\\n\\midrule\n"
+           "rope\\_1 \\& ''x'', 50\\% & 99.98 \\pm 0.02 & 125 & =1+1 \\\\\n"
+           "alg(seq*tree)$|$ü?$\\surd$ & {--} & 0.33 & -- \\\\\n"
+           "\\bottomrule\n\\end{tabular}\n");
+}
+
+static void test_markdown(void **state) {
+    (void)state;
+    expect(LAB_TABLE_MARKDOWN, "<b>",
+           "### &lt;b&gt;\n\n"
+           "| encoding | accuracy (%) | time (s) | name |\n|---|--:|--:|---|\n"
+           "| rope\\_1 &amp; \"x\", 50% | 99.98 ±0.02 | 2 min 05 s | =1+1 |\n"
+           "| alg(seq\\*tree)\\|ü?√ | – | 0.33 s | – |\n");
+}
+
+/* A cell is cut at a whole character, and says so; rows that are not whole are not written. */
+static void test_long_cells(void **state) {
+    (void)state;
+    static const char *const heads[] = {"a", "b"};
+    char text[3001], *written = NULL;
+    size_t bytes;
+    for (size_t i = 0; i < 1500; i++)
+        memcpy(text + 2 * i, "ü", 2);
+    text[3000] = '\0';
+    lab_table *table = lab_table_create(heads, 2);
+    lab_table_cell(table, "%s", text);
+    lab_table_cell(table, "x");
+    lab_table_cell(table, "half");
+    FILE *stream = open_memstream(&written, &bytes);
+    assert_int_equal(lab_table_write(table, LAB_TABLE_CSV, false, stream, NULL), LOCUS_OK);
+    fclose(stream);
+    assert_non_null(strstr(written, "ü…,x\n"));
+    assert_null(strstr(written, "half"));
+    assert_true(bytes < 1100);
+    free(written);
+    lab_table_free(table);
+}
+
+static void test_no_memory_is_told(void **state) {
+    (void)state;
+    locus_error error;
+    assert_int_equal(lab_table_write(NULL, LAB_TABLE_TEXT, false, stdout, &error), LOCUS_ERROR_MEMORY);
+    lab_table_cell(NULL, "x"); /* nothing happens */
+    lab_table_free(NULL);
+    assert_int_equal(lab_table_rows(NULL), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text),     cmocka_unit_test(test_csv),
+                                       cmocka_unit_test(test_json),     cmocka_unit_test(test_latex),
+                                       cmocka_unit_test(test_markdown), cmocka_unit_test(test_long_cells),
+                                       cmocka_unit_test(test_no_memory_is_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
