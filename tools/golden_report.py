@@ -8,8 +8,8 @@
 
 Means, deviations, intervals, weights of bins, best and last epochs, steps to 99 %, pairs that are not separated: all of
 them are computed here from the runs by their definitions, with NumPy and SciPy, nothing by locus. Published numbers are
-those of the paper. report_page.txt, the page with the scripts of its figures, is what locus writes; every number in the
-tables and in the data of the figures there is looked for among those computed here. So it is with reproduction_*.json:
+those of the paper. report_page.txt, the page, is what locus writes; every number computed here is looked for in its
+tables and in the data of its figures. So it is with reproduction_*.json:
 the planted scores head reproduction_*.txt.
 
 Usage: python3 tools/golden_report.py (needs numpy, scipy)."""
@@ -571,7 +571,8 @@ def bin_cells(row, bins, score):
 
 
 def point(x, y, low, high):
-    return f"{x:.9g} {y:.9g} {low:.9g} {high:.9g}"
+    """As the data of a figure have it."""
+    return tuple(float(text) for text in (f"{x:.9g}", f"{y:.5g}", f"{low:.4g}", f"{high:.4g}"))
 
 
 def curve_points(runs, metric, factor, steps):
@@ -590,45 +591,59 @@ def bar_points(scores, places):
                   100 * min(s["mean"] + s["deviation"], 1)) for x, s in zip(places, scores) if s]
 
 
-def length_points(section, entry, index, name, lengths):
-    """Bars of several encodings stand side by side, 0.6 % of the longest apart."""
-    row = entry["rows"][index]
+def length_points(section, row, name, lengths):
     scored = sorted([(section["config"].get("length_mean", section["config"].get("depth_mean")), row[name])]
                     + [(one["length"], one[lengths]) for one in row["lengths"]], key=lambda one: one[0])
-    shift = 0.006 * scored[-1][0] * (index - 0.5 * (len(entry["rows"]) - 1))
-    return bar_points([s for _, s in scored], [x + shift for x, _ in scored])
+    return bar_points([s for _, s in scored], [x for x, _ in scored])
+
+
+def drawn(part):
+    """Points of every series of a section's figures, by encoding; without a band they are their own lowest and highest."""
+    found = {}
+    for text in re.findall(r'class="data">(.*?)</script>', part, re.S):
+        x = []
+        for series in json.loads(text)["series"]:
+            x, y = series.get("x", x), series["y"]
+            found.setdefault(series["name"], []).append(
+                list(zip(x, y, series["low"], series["high"])) if "low" in series else list(zip(x, y)))
+    return found
+
+
+def cost_cells(entry, row):
+    """Values, deviations, and bars unless runs shared the machine."""
+    for name in ("tokens_per_second", "wall_seconds", "peak_bytes", "parameters"):
+        most = max(one[name]["mean"] for one in entry["rows"] if one[name])
+        share = 100 * row[name]["deviation"] / row[name]["mean"]
+        yield f"<td data-value=\"{row[name]['mean']:.9g}\">"
+        if row[name]["seeds"] > 1 and share > 0.05:
+            yield f" <small>±{share:.1f}&thinsp;%</small>"
+        if not entry["shared_machine"]:
+            yield f"<rect width=\"{100 * row[name]['mean'] / most:.1f}\""
 
 
 def expected_on_page(section, entry, runs):
-    """Texts that the section's part of the page has, each list in its order."""
-    for index, row in enumerate(entry["rows"]):
+    """What the section's part of the page has of each encoding: texts in their order, or points of a series."""
+    for row in entry["rows"]:
         own = [run for run in runs if run["encoding"] == row["encoding"] and run["state"] == 1
                and run["name"].startswith(f"{section['task']}-{SECTIONS.index(section)}-")]
         if not own:
             continue
-        yield [f"<code>{row['encoding']}</code>"] + [f">{text}</td>" for text in score_cells(section, row)]
+        name = f"<code>{row['encoding']}</code>"
+        yield name, [name] + [f">{text}</td>" for text in score_cells(section, row)]
         steps = 391 if section["kind"] == "images" else 1
         sequences = section["kind"] in ("problems", "text")
-        yield curve_points(own, "dev.loss" if sequences else "dev.accuracy", 1 if sequences else 100, steps)
-        yield curve_points(own, "train.loss", 1, steps)
+        yield row["encoding"], curve_points(own, "dev.loss" if sequences else "dev.accuracy", 1 if sequences else 100, steps)
+        yield row["encoding"], curve_points(own, "train.loss", 1, steps)
         if section["sets"]:
-            yield length_points(section, entry, index, "accuracy", "accuracy")
-            yield length_points(section, entry, index, "greedy_exact", "greedy_exact")
+            yield row["encoding"], length_points(section, row, "accuracy", "accuracy")
+            yield row["encoding"], length_points(section, row, "greedy_exact", "greedy_exact")
         for bins in [name for name in ("depths", "nodes", "token_lengths") if row.get(name)]:
-            shift = index / (len(entry["rows"]) - 1) - 0.5 if len(entry["rows"]) > 1 else 0
-            places = [i + 0.4 * shift for i in range(len(row[bins]))]
             for score in ("accuracy", "exact", "greedy_exact"):
                 if row[bins][0][score]:
-                    yield [f">{text}</td>" for text in bin_cells(row, bins, score)]
+                    yield name, [f">{text}</td>" for text in bin_cells(row, bins, score)]
                     if score != "exact":
-                        yield bar_points([one[score] for one in row[bins]], places)
-        for name in ("tokens_per_second", "wall_seconds", "peak_bytes", "parameters"):
-            most = max(one[name]["mean"] for one in entry["rows"] if one[name])
-            share, spread = 100 * row[name]["deviation"] / row[name]["mean"], ""
-            if row[name]["seeds"] > 1:
-                spread = f" ±{share:.1f}&thinsp;%"
-            width = f"width:{100 * row[name]['mean'] / most:.1f}%"
-            yield [f"title=\"{row['encoding']}\"", width, f"{spread}</span></div>"]
+                        yield row["encoding"], bar_points([one[score] for one in row[bins]], range(len(row[bins])))
+        yield name, [name] + list(cost_cells(entry, row))
 
 
 def check_page(runs, summary):
@@ -637,12 +652,14 @@ def check_page(runs, summary):
     assert len(parts) == len(SECTIONS), "the page has other sections"
     checked = 0
     for section, entry, part in zip(SECTIONS, summary["sections"], parts):
-        for texts in expected_on_page(section, entry, runs):
-            pattern = r"[^\n]*?".join(re.escape(text) for text in texts)
-            if not texts[0].startswith(("<", ">", "title")):
-                pattern = r"\n".join(re.escape(text) for text in texts)
-            assert re.search(pattern, part), f"the page's part on {section['title']} lacks {texts}"
-            checked += len(texts)
+        series = drawn(part)
+        for name, wanted in expected_on_page(section, entry, runs):
+            if name in series:
+                there = any(points == [one[:len(points[0])] for one in wanted] for points in series[name] if points)
+            else:
+                there = re.search(r"[^\n]*?".join(re.escape(text) for text in wanted), part)
+            assert there, f"the page's part on {section['title']} lacks {wanted} of {name}"
+            checked += len(wanted)
     print(f"{checked} numbers of the page are as computed")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Gathers the sources of the site in one folder: pages of the tree with links that fit, recorded results with their
-interactive pages, notebooks, files that pages link to, and the references of C, Python and the program.
+"""Gathers the sources of the site in one folder: pages of the tree with links that fit, recorded results with the
+interactive pages that are made of their runs, notebooks, files that pages link to, and the references of C, Python and the program.
 
     python3 docs/site/stage.py FOLDER LOCUS
 
@@ -68,7 +68,7 @@ class Stage:
         def relative(to: str) -> str:
             return os.path.relpath(to, here or ".")
 
-        if path.startswith("docs/results") and path.endswith((".html", ".json", ".txt")):
+        if path.startswith("docs/results") and path.endswith((".json", ".txt")):
             return "page:" + relative(f"results/data/{os.path.basename(path)}")
         if path == "docs/results":
             return relative("results/index.md")
@@ -109,8 +109,16 @@ class Stage:
         data = self.extra / "results/data"
         data.mkdir(parents=True)
         for path in (ROOT / "docs/results").iterdir():
-            if path.suffix in (".html", ".json", ".txt"):
+            if path.suffix in (".json", ".txt"):
                 shutil.copy(path, data)
+
+    def interactive_pages(self, program: str) -> None:
+        """The page of every table whose runs are recorded, and a link to it."""
+        for runs in sorted((ROOT / "docs/results").glob("*.json")):
+            page = self.extra / f"results/data/{runs.stem}.html"
+            subprocess.run([program, "reproduce", "--quiet", "--from", str(runs), "-o", str(page)], check=True)
+            with (self.source / f"results/{runs.stem}.md").open("a", encoding="utf-8") as text:
+                text.write(f"\n[The interactive page of these runs](page:data/{page.name})\n")
 
     def notebooks(self) -> None:
         for own, page in list(self.pages.items()):
@@ -218,6 +226,7 @@ def main(words: List[str]) -> int:
     stage = Stage(pathlib.Path(words[0]))
     stage.plan()
     stage.tree_pages()
+    stage.interactive_pages(words[1])
     stage.notebooks()
     stage.linked_files()
     stage.c_pages()

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Charts of a page: an SVG that takes its colours from the page (--axis, --grid, --text, --c0 …), and the same numbers
- * as JSON for the page's script. Each series has a dash and markers of its own besides its colour, at other places than
- * its neighbours', so that lines are told apart without colour and where they lie on each other. */
+/* What a chart of a page shows (chart_draw.h draws it). Each series has a dash and markers of its own besides its colour,
+ * at other places than its neighbours', so that lines are told apart without colour and where they lie on each other. */
 #ifndef LAB_CHART_H
 #define LAB_CHART_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
-
-#include <locus/status.h>
 
 typedef struct lab_series {
     const char *name;
@@ -35,13 +31,5 @@ typedef struct lab_chart {
     const lab_series *series;
     size_t series_count;
 } lab_chart;
-
-/* Draws into `page`, and the numbers behind it, unless there are none. MEMORY only. */
-locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *error);
-
-/* A piece of line as series of a mark and a colour have it, for legends: an SVG. */
-void lab_chart_swatch(FILE *page, size_t colour, size_t mark);
-/* The same of a series for comparison. */
-void lab_chart_reference_swatch(FILE *page);
 
 #endif

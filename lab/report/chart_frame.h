@@ -5,6 +5,8 @@
 
 #include "report/chart.h"
 
+#include <stdio.h>
+
 typedef struct lab_frame {
     double left, top, right, bottom; /* of the field, in the picture's units, y downward */
     double x_low, x_high, y_low, y_high;

@@ -12,7 +12,8 @@
  * each point. */
 size_t lab_path_simplify(lab_point *points, size_t count, double tolerance, size_t most, unsigned char *room);
 
-/* "M1 2l3-4…"; points further on are written as steps from the last one. `joined`: the first is reached by a line, too. */
+/* "M1 2l3-4…"; points further on are written as steps from the last one. `joined`: the first one is reached by a line,
+ * too. */
 void lab_path_write(FILE *page, const lab_point *points, size_t count, bool joined);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a page adds where a script may run: values under the pointer, series that are switched on and off, tables that are
-// sorted, data that is saved. Everything that is said stands on the page without it. Texts of the data become text nodes,
-// never markup; nothing is fetched.
+// What a page adds where a script may run: values under the pointer, series that are switched on and off, tables that
+// are sorted, data that is saved. Everything that is said stands on the page without it. Texts of the data become text
+// nodes, never markup; nothing is fetched.
 "use strict";
 (() => {
     const MOST_VALUES = 12; // under the pointer
@@ -71,11 +71,8 @@
         }
 
         nearest(pixel) {
-            let best = 0;
-            this.places.forEach((x, i) => {
-                if (Math.abs(this.pixel(x, "x") - pixel) < Math.abs(this.pixel(this.places[best], "x") - pixel)) best = i;
-            });
-            return best;
+            const away = this.places.map((x) => Math.abs(this.pixel(x, "x") - pixel));
+            return away.reduce((best, far, i) => (far < away[best] ? i : best), 0);
         }
 
         // What the series that are shown have there, best above; of many those nearest to the pointer.
@@ -83,8 +80,8 @@
             const found = [];
             for (const series of this.chart.series) {
                 const at = find(series.x, this.places[place]);
-                const group = this.svg.querySelector(`[data-mark="${series.mark}"]`);
-                if (at >= 0 && series.y[at] !== null && !group?.classList.contains("off")) found.push({ series, at, y: series.y[at] });
+                const off = this.svg.querySelector(`.off[data-mark="${series.mark}"]`);
+                if (at >= 0 && series.y[at] !== null && !off) found.push({ series, at, y: series.y[at] });
             }
             const away = (value) => Math.abs(this.pixel(value.y, "y") - height);
             const near = height === undefined ? found : found.sort((a, b) => away(a) - away(b));
@@ -110,8 +107,8 @@
             const table = make("table", {});
             for (const value of this.values(place, height)) {
                 const swatch = this.legend?.querySelector(`[data-mark="${value.series.mark}"] .swatch`);
-                table.append(make("tr", {}, make("th", {}, ...(swatch ? [swatch.cloneNode(true)] : []), value.series.name),
-                    make("td", {}, this.text(value))));
+                const name = make("th", {}, swatch?.cloneNode(true) ?? "", value.series.name);
+                table.append(make("tr", {}, name, make("td", {}, this.text(value))));
             }
             this.box.replaceChildren(make("b", {}, this.name(place)), table);
             const x = this.pixel(this.places[place], "x");
@@ -189,8 +186,8 @@
     // The number that a cell is sorted by; what is none comes last.
     function key(cell) {
         const text = cell.dataset.value ?? cell.textContent.trim();
-        const number = cell.classList.contains("left") || cell.localName === "th" ? NaN : parseFloat(text.replace("−", "-"));
-        return { number, text };
+        const words = cell.classList.contains("left") || cell.localName === "th";
+        return { number: words ? NaN : parseFloat(text.replace("−", "-")), text };
     }
 
     function compare(a, b) {
@@ -202,7 +199,8 @@
         const body = table.tBodies[0], heads = all("thead th", table), original = [...body.rows];
         const sort = (column, direction) => {
             const rows = original.map((row) => ({ row, key: key(row.cells[column]) }));
-            const last = (entry) => Number(Number.isNaN(entry.key.number) && rows.some((other) => !Number.isNaN(other.key.number)));
+            const numeric = rows.some((entry) => !Number.isNaN(entry.key.number));
+            const last = (entry) => Number(numeric && Number.isNaN(entry.key.number));
             if (direction !== "none") {
                 const sign = direction === "ascending" ? 1 : -1;
                 rows.sort((a, b) => last(a) - last(b) || sign * compare(a.key, b.key));
@@ -211,8 +209,10 @@
         };
         heads.forEach((head, column) => {
             const [name, ...unit] = head.childNodes;
-            const button = make("button", { type: "button", title: "sort" }, name, make("span", { className: "order" }), ...unit);
-            const orders = head.classList.contains("left") ? ["ascending", "descending", "none"] : ["descending", "ascending", "none"];
+            const order = make("span", { className: "order" });
+            const button = make("button", { type: "button", title: "sort" }, name, order, ...unit);
+            const orders = ["descending", "ascending", "none"];
+            if (head.classList.contains("left")) orders.unshift(...orders.splice(1, 1));
             button.addEventListener("click", () => {
                 const next = orders[(orders.indexOf(head.getAttribute("aria-sort") ?? "none") + 1) % 3];
                 heads.forEach((other) => other.removeAttribute("aria-sort"));
@@ -242,7 +242,8 @@
     // Rows are objects; columns are all their names, as they come.
     function csv(rows) {
         const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-        return [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => row.map(field).join(",") + "\n").join("");
+        const lines = [names, ...rows.map((row) => names.map((name) => row[name]))];
+        return lines.map((line) => `${line.map(field).join(",")}\n`).join("");
     }
 
     // {"accuracy": {"mean": 1}, "lengths": [{"length": 32, …}]} → {"accuracy.mean": 1, "lengths.32.…": …}
@@ -256,8 +257,12 @@
     }
 
     const points = (charts) => charts.flatMap((chart) => chart.series.flatMap((series) => series.x.map((x, i) => ({
-        chart: chart.title, series: series.name, [chart.names ? "place" : "x"]: chart.names ? chart.names[x].split("\n")[0] : x,
-        y: series.y[i], low: series.low?.[i], high: series.high?.[i],
+        chart: chart.title,
+        series: series.name,
+        [chart.names ? "place" : "x"]: chart.names ? chart.names[x].split("\n")[0] : x,
+        y: series.y[i],
+        low: series.low?.[i],
+        high: series.high?.[i],
     }))));
 
     // What a figure, a table or the page has: name of the file, rows of CSV, JSON.
@@ -273,8 +278,8 @@
             return { name: `runs-${section}`, rows: runs.map((run) => flat(run)), json: runs };
         }
         case "page": {
-            const page = readPage();
-            return { name: "page", rows: page.runs.map((run) => flat(run)), json: { ...page, charts: readCharts(document) } };
+            const json = { ...readPage(), charts: readCharts(document) };
+            return { name: "page", rows: json.runs.map((run) => flat(run)), json };
         }
         default: {
             const charts = readCharts(element);
@@ -283,21 +288,24 @@
         }
     }
 
+    const forms = {
+        CSV: { end: "csv", type: "text/csv", write: ({ rows }) => csv(rows) },
+        JSON: { end: "json", type: "application/json", write: ({ json }) => `${JSON.stringify(json, null, 1)}\n` },
+    };
+
     function savable(element) {
-        const button = (form, act) => {
-            const made = make("button", { type: "button" }, form);
-            made.setAttribute("aria-label", `save ${content.names?.[element.dataset.save] ?? "the numbers"} as ${form}`);
-            made.addEventListener("click", act);
-            return made;
-        };
-        element.append(make("div", { className: "tools" }, "Save as",
-            button("CSV", () => { const made = content(element); save(`${made.name}.csv`, "text/csv", csv(made.rows)); }),
-            button("JSON", () => {
-                const made = content(element);
-                save(`${made.name}.json`, "application/json", JSON.stringify(made.json, null, 1) + "\n");
-            })));
+        const what = element.dataset.save === "page" ? "all data" : element.dataset.save;
+        const buttons = Object.entries(forms).map(([name, form]) => {
+            const button = make("button", { type: "button" }, name);
+            button.setAttribute("aria-label", `save ${what} as ${name}`);
+            button.addEventListener("click", () => {
+                const saved = content(element);
+                save(`${saved.name}.${form.end}`, form.type, form.write(saved));
+            });
+            return button;
+        });
+        element.append(make("div", { className: "tools" }, "Save as", ...buttons));
     }
-    content.names = { scores: "scores", runs: "runs", page: "all data" };
 
     // ---- the page ----
 

@@ -2,7 +2,7 @@
 /* The angles that trained encodings turn by: one panel for each generator (an axis, a branch), one line for each head,
  * and rope's ladder for as many pairs in grey. */
 #include "io/fail.h"
-#include "report/chart.h"
+#include "report/chart_draw.h"
 #include "report/figure.h"
 #include "report/page.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Trees by depth and by number of nodes, expressions by depth and by number of tokens: a figure of measures against
  * both, and the tables that it is drawn from. */
-#include "report/chart.h"
+#include "report/chart_draw.h"
 #include "report/page.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* The page's learning curves: accuracy, or the loss of sequences, on the development set and training loss against
  * steps, of images against epochs. */
 #include "io/fail.h"
-#include "report/chart.h"
+#include "report/chart_draw.h"
 #include "report/page.h"
 
 #include <math.h>

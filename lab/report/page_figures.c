@@ -2,7 +2,7 @@
 /* The page's figures: accuracy against test length, score kernels. Learning curves: page_curves.c, trees: page_bins.c,
  * learned angles: page_angles.c. */
 #include "io/fail.h"
-#include "report/chart.h"
+#include "report/chart_draw.h"
 #include "report/kernel.h"
 #include "report/page.h"
 

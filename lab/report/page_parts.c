@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What parts of the page have in common: head and end with what may run there, legends, tables. */
 #include "io/fail.h"
-#include "report/chart.h"
+#include "report/chart_draw.h"
 #include "report/markup.h"
 #include "report/page.h"
 #include "report/page_texts.h"

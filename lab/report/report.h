@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The page: one self-contained HTML file with tables, learning curves, accuracy against test length, cost, and the score
- * kernel of each encoding. It fetches nothing, and all of it is there without a script; its own one (page.js) shows
- * values, switches, sorts and saves. Written whole or not at all. */
+/* The page: one self-contained HTML file with tables, learning curves, accuracy against test length, cost, and the
+ * score kernel of each encoding. It fetches nothing, and all of it is there without a script; its own one (page.js)
+ * shows values, switches, sorts and saves. Written whole or not at all. */
 #ifndef LAB_REPORT_H
 #define LAB_REPORT_H
 

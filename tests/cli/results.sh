@@ -59,5 +59,26 @@ for json in "$results"/*.json; do
     alters '/^## Conditions/,$s/[0-9]\([^]0-9]*\](.*json#\)/x\1/'
     alters '/^## Conditions/,$s/\.\([0-9]\)/.7\1/'
 done
+# The interactive page of the same runs, and nothing else.
+mkdir pages
+for json in "$results"/*.json; do
+    [ -e "$json" ] || continue
+    name=$(basename "$json" .json)
+    "$locus" reproduce --quiet --from "$json" -o "pages/$name.html" >out 2>&1 && [ ! -s out ] || complain "$name: no page: $(cat out)"
+    grep -q 'id="data">{"format":"locus-page","version":1,"sections":\[{' "pages/$name.html" || complain "$name: its page has no data"
+done
+[ "$(find pages -type f | wc -l)" = "$held" ] || complain "-o wrote other files: $(ls pages)"
+refused() {
+    got=0
+    "$locus" reproduce "$@" >out 2>err || got=$?
+    [ "$got" = 2 ] && [ "$(wc -l <err)" = 1 ] || complain "reproduce $*: $got, $(cat err)"
+}
+refused --from "$json" -o page.html --check
+refused --from "$json" -o page.html --json
+refused table1 -o page.html
+got=0
+"$locus" reproduce --from "$json" -o nowhere/page.html >out 2>err || got=$?
+[ "$got" = 1 ] && grep -q nowhere err || complain "a page in no folder: $got, $(cat err)"
+
 echo "$held pages are what their runs give; $without have no data"
 exit $status

@@ -13,7 +13,7 @@ complain() {
 }
 
 c_files=$(sh tools/lint-files.sh '*.c' '*.h' '*.cpp' '*.hpp')
-code_files=$(sh tools/lint-files.sh '*.c' '*.h' '*.cpp' '*.hpp' '*.py' '*.sh' '*.awk' '*.cmake' '*CMakeLists.txt' dev .ci/run)
+code_files=$(sh tools/lint-files.sh '*.c' '*.h' '*.cpp' '*.hpp' '*.py' '*.sh' '*.awk' '*.js' '*.css' '*.cmake' '*CMakeLists.txt' dev .ci/run)
 [ -n "$c_files" ] || { echo "no source files found"; exit 1; }
 
 # The licence stands in the first line (the second, after a script's interpreter).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages for check_pages.py: of the planted store; of a store whose texts try to leave their places; and of 100 runs with
- * curves of 1,000 points each, which are fifty encodings of two seeds: no other way has more to draw.
+/* Pages for check_pages.py: of the planted store; of a store whose texts try to leave their places; and of 100 runs
+ * with curves of 1,000 points each, which are fifty encodings of two seeds: no other way has more to draw.
  *
  *     page_cases FOLDER        writes planted.html, hostile.html, large.html and their stores there */
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Charts of a page: places of values, lines that lose points but not their shape, numbers that are read back; texts that
- * stay texts; colours of encodings. */
+/* Charts of a page: places of values, lines that lose points but not their shape, numbers that are read back; texts
+ * that stay texts; colours of encodings. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "report/chart_data.h"
+#include "report/chart_draw.h"
 #include "report/chart_frame.h"
 #include "report/chart_path.h"
 #include "report/encoding_colour.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Charts: see chart.h. */
-#include "report/chart.h"
+/* Charts: see chart_draw.h. */
+#include "report/chart_draw.h"
 
 #include "io/fail.h"
 #include "report/chart_data.h"
