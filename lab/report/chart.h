@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a chart of a page shows (chart_draw.h draws it). Each series has a dash and markers of its own besides its colour,
- * at other places than its neighbours', so that lines are told apart without colour and where they lie on each other. */
+/* What a chart of a page shows (chart_draw.h draws it). Each series has a dash and markers of its own besides its
+ * colour, at other places than its neighbours', so that lines are told apart without colour and where they lie on each
+ * other. */
 #ifndef LAB_CHART_H
 #define LAB_CHART_H
 

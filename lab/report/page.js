@@ -21,7 +21,7 @@
         return element;
     }
 
-    const plain = (number) => String(Number(number.toPrecision(5)));
+    const plain = (number, digits = 4) => String(Number(number.toPrecision(digits)));
 
     // ---- data ----
 
@@ -90,17 +90,18 @@
 
         name(place) {
             const { names, x } = this.chart;
-            return names ? `${names[this.places[place]]}`.replace("\n", ", n = ") : `${plain(this.places[place])} ${x}`;
+            const at = this.places[place];
+            return names ? names[at].replace("\n", ", n = ") : `${plain(at, 9)} ${x}`;
         }
 
-        text({ series, at, y }) {
-            const range = series.low && series.low[at] !== series.high[at];
-            return plain(y) + (range ? ` (${plain(series.low[at])} – ${plain(series.high[at])})` : "");
+        range({ series, at }) {
+            const known = series.low && series.low[at] !== series.high[at];
+            return known ? ` ${plain(series.low[at], 3)} – ${plain(series.high[at], 3)}` : "";
         }
 
         said(place) {
-            const values = this.values(place).map((value) => `${value.series.name} ${this.text(value)}`);
-            return `${this.name(place)}: ${values.join("; ")}`;
+            const one = (value) => `${value.series.name} ${plain(value.y)}${this.range(value)}`;
+            return `${this.name(place)}: ${this.values(place).map(one).join("; ")}`;
         }
 
         show(place, height) {
@@ -108,7 +109,8 @@
             for (const value of this.values(place, height)) {
                 const swatch = this.legend?.querySelector(`[data-mark="${value.series.mark}"] .swatch`);
                 const name = make("th", {}, swatch?.cloneNode(true) ?? "", value.series.name);
-                table.append(make("tr", {}, name, make("td", {}, this.text(value))));
+                const number = make("td", {}, plain(value.y), make("small", {}, this.range(value)));
+                table.append(make("tr", {}, name, number));
             }
             this.box.replaceChildren(make("b", {}, this.name(place)), table);
             const x = this.pixel(this.places[place], "x");
@@ -119,13 +121,16 @@
             this.put(x);
         }
 
-        // Beside the cursor, on the side where there is room, and inside the cell.
+        // Beside the cursor, on the side where there is room, else below the chart; without ranges where it is narrow.
         put(x) {
-            const scale = this.svg.clientWidth / this.svg.viewBox.baseVal.width, width = this.box.offsetWidth;
+            const scale = this.svg.clientWidth / this.svg.viewBox.baseVal.width, room = this.cell.clientWidth / 2;
+            this.box.classList.remove("tight");
+            this.box.classList.toggle("tight", this.box.offsetWidth > room);
+            const width = this.box.offsetWidth;
             const right = x * scale + 14, left = x * scale - 14 - width;
-            const at = right + width <= this.cell.clientWidth ? right : left;
-            this.box.style.left = `${Math.max(0, Math.min(at, this.cell.clientWidth - width))}px`;
-            this.box.style.top = `${this.svg.offsetTop + 24 * scale}px`;
+            const fits = right + width <= this.cell.clientWidth;
+            this.box.style.left = `${fits ? right : Math.max(0, left)}px`;
+            this.box.style.top = `${this.svg.offsetTop + (fits || left >= 0 ? 24 * scale : this.svg.clientHeight)}px`;
         }
 
         hide() {
