@@ -34,7 +34,7 @@ static bool put_character(FILE *script, char c, bool after) {
     return false;
 }
 
-static void put_text(FILE *script, const char *text, bool tick) {
+void lab_gnuplot_text(FILE *script, const char *text) {
     bool after = false;
     const char *end = text + strlen(text);
     fputc('"', script);
@@ -44,18 +44,9 @@ static void put_text(FILE *script, const char *text, bool tick) {
         for (size_t i = 0; (shown || *text == '\n') && i < length; i++)
             after = put_character(script, text[i], after);
         after = shown || *text == '\n' ? after : put_character(script, '?', after);
-        fputs(tick && *text == '%' ? "%" : "", script);
         text += length;
     }
     fputc('"', script);
-}
-
-void lab_gnuplot_text(FILE *script, const char *text) {
-    put_text(script, text, false);
-}
-
-void lab_gnuplot_tick(FILE *script, const char *text) {
-    put_text(script, text, true);
 }
 
 /* ---- data ---- */

@@ -24,8 +24,6 @@ void lab_gnuplot_close(lab_gnuplot *plot); /* safe after a failed open */
  * too, before it reads escapes: characters that might mean something to it are written as octal escapes. What is not
  * printable (printable.h) becomes '?', but line ends stay. */
 void lab_gnuplot_text(FILE *script, const char *text);
-/* The same for the label of a tick, which gnuplot reads as a format of the tick's value. */
-void lab_gnuplot_tick(FILE *script, const char *text);
 
 /* A block of data, "$name", of `lines` lines that stand between begin and end. gnuplot takes an error while it reads
  * its script for the end of the block and may go on: the script counts the lines that came and ends with an error. */
