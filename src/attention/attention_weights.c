@@ -77,8 +77,8 @@ static locus_status check_weights(const locus_plan *plan, const locus_attention_
 /* `input` has been checked. */
 static bool overlaps(const locus_plan *plan, const locus_tensor *weights, const locus_tensor *input, bool keys) {
     const size_t longest = locus_token_side_longest(locus_plan_side(plan, keys));
-    const locus_tensor reached = locus_rows_reach(input, LOCUS_ROWS_HEADS, longest);
-    return locus_tensors_overlap(weights, &reached);
+    locus_tensor room;
+    return locus_tensors_overlap(weights, locus_rows_reach(input, LOCUS_ROWS_HEADS, longest, &room));
 }
 
 locus_status locus_attention_choice_check(const locus_plan *plan, const locus_tensor *bias,

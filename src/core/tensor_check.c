@@ -19,12 +19,10 @@ locus_status locus_tensor_check(const locus_tensor *tensor, const char *name, lo
 }
 
 locus_status locus_tensor_check_data(const locus_tensor *tensor, bool written, const char *name, locus_error *error) {
-    if (locus_tensor_count(tensor) == 0)
-        return LOCUS_OK;
-    if (!tensor->data)
+    if (!tensor->data && locus_tensor_count(tensor) > 0)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s has no data; its data pointer is NULL", name);
     for (size_t i = 0; written && i < tensor->rank; i++)
-        if (tensor->shape[i] > 1 && tensor->stride[i] == 0)
+        if (tensor->shape[i] > 1 && tensor->stride[i] == 0 && locus_tensor_count(tensor) > 0)
             return locus_fail(error, LOCUS_ERROR_SHAPE, name,
                               "stride %zu of %s is 0; a tensor that is written must not repeat its elements", i, name);
     return LOCUS_OK;

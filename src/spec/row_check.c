@@ -68,23 +68,25 @@ locus_status locus_rows_check(const locus_rows_wanted *wanted, locus_error *erro
     return status;
 }
 
-locus_tensor locus_rows_reach(const locus_tensor *tensor, locus_rows_kind kind, size_t longest) {
-    locus_tensor reached = *tensor;
-    if (locus_rows_apart(tensor, kind))
-        reached.shape[length_at(kind)] = (int64_t)longest;
-    return reached;
+const locus_tensor *locus_rows_reach(const locus_tensor *tensor, locus_rows_kind kind, size_t longest,
+                                     locus_tensor *room) {
+    if (!locus_rows_apart(tensor, kind))
+        return tensor;
+    *room = *tensor;
+    room->shape[length_at(kind)] = (int64_t)longest;
+    return room;
 }
 
-static locus_tensor reached(const locus_rows_wanted *wanted) {
-    return locus_rows_reach(wanted->tensor, wanted->kind, wanted->longest);
+static const locus_tensor *reached(const locus_rows_wanted *wanted, locus_tensor *room) {
+    return locus_rows_reach(wanted->tensor, wanted->kind, wanted->longest, room);
 }
 
 bool locus_rows_overlap(const locus_rows_wanted *a, const locus_rows_wanted *b) {
-    const locus_tensor left = reached(a), right = reached(b);
-    return locus_tensors_overlap(&left, &right);
+    locus_tensor left, right;
+    return locus_tensors_overlap(reached(a, &left), reached(b, &right));
 }
 
 bool locus_rows_same(const locus_rows_wanted *a, const locus_rows_wanted *b) {
-    const locus_tensor left = reached(a), right = reached(b);
-    return locus_tensors_same(&left, &right);
+    locus_tensor left, right;
+    return locus_tensors_same(reached(a, &left), reached(b, &right));
 }

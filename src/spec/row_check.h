@@ -29,8 +29,9 @@ bool locus_rows_apart(const locus_tensor *tensor, locus_rows_kind kind);
 /* Element types are the caller's to compare. */
 LOCUS_MUST_USE locus_status locus_rows_check(const locus_rows_wanted *wanted, locus_error *error);
 
-/* A checked tensor as far as any sequence reaches over it. */
-locus_tensor locus_rows_reach(const locus_tensor *tensor, locus_rows_kind kind, size_t longest);
+/* A checked tensor as far as any sequence reaches over it: itself, or a view in `room`. */
+const locus_tensor *locus_rows_reach(const locus_tensor *tensor, locus_rows_kind kind, size_t longest,
+                                     locus_tensor *room);
 
 /* Of checked tensors, so far: whether they share an element; the same view. */
 bool locus_rows_overlap(const locus_rows_wanted *a, const locus_rows_wanted *b);
