@@ -3,6 +3,7 @@
 # locus reproduce: the list of trainings, a training that is killed and goes on, the table, the files, JSON, the page
 # made of it again, bad uses.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+export LOCUS_THREADS=1 # other tests run beside it
 
 # What a table is made of, without a store: nothing is made.
 "$locus" reproduce table1 --list >list || fail "--list ended with $?"
