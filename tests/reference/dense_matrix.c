@@ -77,13 +77,33 @@ void dense_solve(size_t n, const double *A, const double *B, double *X) {
     free(right);
 }
 
-/* C = A B in long double; C is neither. */
-static void multiply_wide(size_t n, const long double *A, const long double *B, long double *C) {
-    memset(C, 0, n * n * sizeof *C);
-    for (size_t i = 0; i < n; i++)
-        for (size_t l = 0; l < n; l++)
-            for (size_t j = 0; j < n && A[i * n + l] != 0; j++)
-                C[i * n + j] += A[i * n + l] * B[l * n + j];
+/* Four columns of C in registers: a long double takes longer to store than to multiply. */
+static void multiply_columns(size_t n, const long double *row, const long double *B, long double *C) {
+    long double a = 0, b = 0, c = 0, d = 0;
+    for (size_t l = 0; l < n; l++, B += n) {
+        a += row[l] * B[0];
+        b += row[l] * B[1];
+        c += row[l] * B[2];
+        d += row[l] * B[3];
+    }
+    C[0] = a;
+    C[1] = b;
+    C[2] = c;
+    C[3] = d;
+}
+
+void dense_multiply_wide(size_t n, const long double *A, const long double *B, long double *C) {
+    for (size_t i = 0; i < n; i++) {
+        size_t j = 0;
+        for (; j + 4 <= n; j += 4)
+            multiply_columns(n, A + i * n, B + j, C + i * n + j);
+        for (; j < n; j++) {
+            long double sum = 0;
+            for (size_t l = 0; l < n; l++)
+                sum += A[i * n + l] * B[l * n + j];
+            C[i * n + j] = sum;
+        }
+    }
 }
 
 /* Σ_{k ≤ 12} S^k/k!, in three pieces of powers of S⁴: six products. power[1] is S. */
@@ -92,11 +112,11 @@ static void taylor(size_t n, long double *const power[5], long double *E, long d
     for (size_t k = 1; k < 13; k++)
         over[k] = over[k - 1] / (long double)k;
     for (size_t k = 2; k < 5; k++)
-        multiply_wide(n, power[k - 1], power[1], power[k]);
+        dense_multiply_wide(n, power[k - 1], power[1], power[k]);
     for (size_t i = 0; i < n * n; i++)
         E[i] = i / n == i % n ? over[12] : 0;
     for (size_t piece = 3; piece-- > 0;) {
-        multiply_wide(n, E, power[4], next);
+        dense_multiply_wide(n, E, power[4], next);
         for (size_t i = 0; i < n * n; i++) {
             E[i] = next[i] + (i / n == i % n ? over[4 * piece] : 0);
             for (size_t k = 1; k < 4; k++)
@@ -107,7 +127,7 @@ static void taylor(size_t n, long double *const power[5], long double *E, long d
 
 /* Scaled until it is small, 0.2^13/13! < 2e-19; then squared. Each squaring doubles what is wrong with an angle, so
  * that an angle of 10^5 costs five digits and one of 25 two: long double has three more than double. */
-void dense_exponential(size_t n, const double *S, double *E) {
+static void compute_exponential(size_t n, const double *S, double *E) {
     int halvings = 0;
     for (double size = norm(n, S); size > 0.2; size /= 2)
         halvings++;
@@ -117,12 +137,36 @@ void dense_exponential(size_t n, const double *S, double *E) {
         power[1][i] = ldexpl(S[i], -halvings);
     taylor(n, power, sum, next);
     while (halvings-- > 0) {
-        multiply_wide(n, sum, sum, next);
+        dense_multiply_wide(n, sum, sum, next);
         memcpy(sum, next, n * n * sizeof *sum);
     }
     for (size_t i = 0; i < n * n; i++)
         E[i] = (double)sum[i];
     free(wide);
+}
+
+/* Tokens that stand in one place, steps along one branch and heads that share a matrix ask for the same again: the last
+ * ones are kept. */
+void dense_exponential(size_t n, const double *S, double *E) {
+    enum { KEPT = 64, LARGEST = 32 };
+    static struct {
+        size_t n;
+        double S[LARGEST * LARGEST], E[LARGEST * LARGEST];
+    } kept[KEPT];
+    static size_t next;
+    const size_t bytes = n * n * sizeof *S;
+    for (size_t i = 0; i < KEPT; i++)
+        if (kept[i].n == n && memcmp(kept[i].S, S, bytes) == 0) {
+            memcpy(E, kept[i].E, bytes);
+            return;
+        }
+    compute_exponential(n, S, E);
+    if (n > LARGEST)
+        return;
+    kept[next].n = n;
+    memcpy(kept[next].S, S, bytes);
+    memcpy(kept[next].E, E, bytes);
+    next = (next + 1) % KEPT;
 }
 
 /* The square root by Denman and Beavers. */

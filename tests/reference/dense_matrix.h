@@ -14,6 +14,7 @@ void dense_exponential(size_t n, const double *S, double *E);               /* s
 void dense_logarithm(size_t n, const double *W, double *L);                 /* the principal one: roots, series */
 void dense_power(size_t n, const double *W, int64_t p, double *P);          /* of an orthogonal W, by squaring */
 void dense_reflections(size_t n, const double *A, double *W);               /* H_0 … H_{n−1} by the rows of A */
-void dense_skew(size_t n, const double *A, double scale, double *S);        /* scale·(A − Aᵀ) */
+void dense_multiply_wide(size_t n, const long double *A, const long double *B, long double *C); /* C is neither */
+void dense_skew(size_t n, const double *A, double scale, double *S); /* scale·(A − Aᵀ) */
 
 #endif

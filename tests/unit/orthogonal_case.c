@@ -115,14 +115,6 @@ void case_parameters(locus_orthogonal_kind kind, int spectrum, size_t n, double 
 
 /* ---- oracles ---- */
 
-void oracle_multiply(size_t n, const long double *A, const long double *B, long double *C) {
-    memset(C, 0, n * n * sizeof *C);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < n; k++)
-            for (size_t j = 0; j < n; j++)
-                C[i * n + j] += A[i * n + k] * B[k * n + j];
-}
-
 /* Taylor series of X / 2^s, squared s times. */
 void oracle_exp(size_t n, const long double *X, long double *W) {
     long double largest = 0, *scaled = case_grab(3 * n * n, sizeof *scaled), *term = scaled + n * n,
@@ -137,12 +129,12 @@ void oracle_exp(size_t n, const long double *X, long double *W) {
         term[i] = W[i] = i % (n + 1) == 0;
     }
     for (int order = 1; order < 24; order++) {
-        oracle_multiply(n, term, scaled, next);
+        dense_multiply_wide(n, term, scaled, next);
         for (size_t i = 0; i < n * n; i++)
             W[i] += term[i] = next[i] / order;
     }
     for (int i = 0; i < squarings; i++) {
-        oracle_multiply(n, W, W, next);
+        dense_multiply_wide(n, W, W, next);
         memcpy(W, next, n * n * sizeof *W);
     }
     free(scaled);
@@ -188,22 +180,22 @@ int oracle_determinant_sign(size_t n, const double *W) {
     return sign;
 }
 
+/* W ← W − 2 (W v) vᵀ / |v|², for each row v of A. */
 static void oracle_reflections(size_t n, const double *A, long double *W) {
-    long double *H = case_grab(2 * n * n, sizeof *H), *product = H + n * n;
     for (size_t i = 0; i < n * n; i++)
         W[i] = i % (n + 1) == 0;
-    for (size_t k = 0; k < n; k++) {
-        const double *v = A + k * n;
+    for (const double *v = A; v < A + n * n; v += n) {
         long double square = 0;
         for (size_t i = 0; i < n; i++)
             square += (long double)v[i] * v[i];
-        for (size_t i = 0; i < n; i++)
+        for (long double *row = W; row < W + n * n; row += n) {
+            long double along = 0;
             for (size_t j = 0; j < n; j++)
-                H[i * n + j] = (i == j) - 2 * (long double)v[i] * v[j] / square;
-        oracle_multiply(n, W, H, product);
-        memcpy(W, product, n * n * sizeof *W);
+                along += row[j] * v[j];
+            for (size_t j = 0; j < n; j++)
+                row[j] -= 2 * along * v[j] / square;
+        }
     }
-    free(H);
 }
 
 void oracle_make(locus_orthogonal_kind kind, size_t n, const double *A, long double *W) {

@@ -5,6 +5,7 @@
 #define ORTHOGONAL_CASE_H
 
 #include "linalg/orthogonal.h"
+#include "reference/dense_matrix.h"
 
 enum { KINDS = 3 };
 
@@ -40,7 +41,6 @@ void case_parameters(locus_orthogonal_kind kind, int spectrum, size_t n, double 
 
 /* ---- oracles ---- */
 
-void oracle_multiply(size_t n, const long double *A, const long double *B, long double *C);
 void oracle_exp(size_t n, const long double *X, long double *W);
 void oracle_make(locus_orthogonal_kind kind, size_t n, const double *A, long double *W);
 int oracle_determinant_sign(size_t n, const double *W);

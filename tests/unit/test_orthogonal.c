@@ -295,7 +295,7 @@ static void powers_agree(locus_orthogonal_kind kind, int spectrum, size_t n) {
             off = fmax(off, fabs(W[i] - (double)power[i % n * n + i / n]));
         if (!(off <= 5e-15 * (double)(1 + p) * (1.0 + case_size(n * n, A))))
             fail_msg("kind %d, spectrum %d, n = %zu, power %d: off by %g", kind, spectrum, n, p, off);
-        oracle_multiply(n, power, V, next);
+        dense_multiply_wide(n, power, V, next);
         memcpy(power, next, n * n * sizeof *V);
     }
     power_form_free(&form);

@@ -54,8 +54,8 @@ static void chain_gradient(const long double *W, const power_tokens *t, double *
         double p = t->p[k];
         add_chain(n, p > 0 ? W : V, (size_t)fabs(p), t->g + k * n, t->x + k * n, p > 0 ? ahead : back);
     }
-    oracle_multiply(n, W, back, product);
-    oracle_multiply(n, product, W, whole);
+    dense_multiply_wide(n, W, back, product);
+    dense_multiply_wide(n, product, W, whole);
     for (size_t i = 0; i < n * n; i++)
         G[i] = (double)(ahead[i] - whole[i]);
     free(V);
