@@ -26,6 +26,7 @@ MODULES = (
     ("locus.torch", "locus.torch", ("torch",)),
     ("locus.jax", "locus.jax", ("jax",)),
     ("locus.huggingface", "locus.huggingface", ("transformers", "torch")),
+    ("locus.huggingface.perplexity", "locus.huggingface.perplexity", ("transformers", "torch", "pandas", "matplotlib")),
     ("locus.lab", "locus.lab", ("pandas", "matplotlib")),
 )
 

@@ -34,7 +34,7 @@ class Own:
         return self.specs[layer % len(self.specs)]
 
 
-def _split(text: str, separator: str) -> List[str]:
+def split(text: str, separator: str) -> List[str]:
     """Cut at a separator outside of brackets."""
     parts, depth, last = [], 0, 0
     for i, letter in enumerate(text):
@@ -48,7 +48,7 @@ def _split(text: str, separator: str) -> List[str]:
 def layers_of(text: str) -> List[str]:
     """A pattern as a spec for each layer of one round."""
     found: List[str] = []
-    for item in _split(text, "/"):
+    for item in split(text, "/"):
         counted = re.fullmatch(r"(\d+)\s*\*\s*(.*)", item, re.DOTALL)
         number, spec = (int(counted.group(1)), counted.group(2)) if counted else (1, item)
         if number == 0:
@@ -66,7 +66,7 @@ def _options(term: str) -> Tuple[str, Dict[str, str]]:
     name, bracket, rest = term.partition("(")
     if not bracket:
         return name.strip(), {}
-    pairs = (part.partition("=") for part in _split(rest.rstrip().removesuffix(")"), ","))
+    pairs = (part.partition("=") for part in split(rest.rstrip().removesuffix(")"), ","))
     return name.strip(), {key.strip(): value.strip() for key, _, value in pairs if key.strip()}
 
 
@@ -75,7 +75,7 @@ def _term(name: str, options: Dict[str, str]) -> str:
 
 
 def terms_of(spec: str) -> List[Tuple[str, Dict[str, str]]]:
-    return [_options(term) for term in _split(spec, "+")]
+    return [_options(term) for term in split(spec, "+")]
 
 
 def text_of(terms: List[Tuple[str, Dict[str, str]]]) -> str:
@@ -142,7 +142,7 @@ def layers_by(own: Own, said: Optional[str], layers: List[int]) -> List[str]:
     if said is None:
         return [own.of_layer(layer) for layer in layers]
     theirs = layers_of(said)
-    if len(_split(said, "/")) > 1:
+    if len(split(said, "/")) > 1:
         return [completed(theirs[layer % len(theirs)], own.of_layer(layer)) for layer in layers]
     positioned = any(spec != "none" for spec in own.specs)
     return ["none" if positioned and own.of_layer(layer) == "none" else completed(theirs[0], own.of_layer(layer))

@@ -9,7 +9,7 @@ from .stores import Source, curves, runs
 from .tables import check_cells, frame_of, table
 
 
-def _figure(columns: int, width: float, height: float) -> Any:
+def new_figure(columns: int, width: float, height: float) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -45,7 +45,7 @@ def plot_curves(source: Source = "runs/locus.db", metric: str = "dev.accuracy", 
         raise ValueError(f"no training has the curve '{metric}'; there are {', '.join(known) or 'none'}")
     check_cells(frame[frame["name"].isin(values["name"])], [panels, *names])
     groups = list(values.groupby(panels, sort=False))
-    figure, axes = _figure(len(groups), 4.2, 3.2)
+    figure, axes = new_figure(len(groups), 4.2, 3.2)
     for place, (panel, part) in zip(axes, groups):
         for key, line in part.groupby(names, sort=False):
             _draw_line(place, ", ".join(str(word) for word in key), line)
@@ -75,7 +75,7 @@ def plot_table(source: Any = "runs/locus.db", score: str = "test.accuracy", *, r
              for _, row in means.iterrows()]
     named = [[str(name), *cells] for name, cells in zip(means.index, texts)]
     longest = max(len(row[0]) for row in named)
-    figure, (axes,) = _figure(1, max(4.5, 0.09 * longest + 1.5 * len(heads)), 0.7 + 0.28 * len(named))
+    figure, (axes,) = new_figure(1, max(4.5, 0.09 * longest + 1.5 * len(heads)), 0.7 + 0.28 * len(named))
     axes.axis("off")
     figure.suptitle(f"{score}: mean ± standard deviation over seeds", fontsize="medium")
     width = 1 / (len(heads) + 1)
