@@ -256,7 +256,6 @@ const lab_task_class lab_expressions_class = {
     .curves = &curves,
     .bins = &bins,
     .turns = "along the order or down a branch",
-    .speed = LAB_READ_SPEED,
     .speed_note = LAB_READ_SPEED_NOTE,
     .no_generate = "classifies expressions and generates nothing: 'locus eval' scores it",
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Images: CIFAR-10 (cifar10.c reads it) for the compact convolutional Transformer of Kogkalidis, Bernardy and Garg 2024,
- * Table 3. The test set is looked at after every epoch, as published. */
+/* Images: CIFAR-10 (cifar10.c reads it) for the compact convolutional Transformer of Kogkalidis, Bernardy and Garg
+ * 2024, Table 3. The test set is looked at after every epoch, as published. */
 #include "kinds/class_parts.h"
 #include "task/cifar10.h"
 
@@ -149,8 +149,6 @@ const lab_task_class lab_images_class = {
     .model_samples = "{train_samples} training images, {test_samples} test images, which are the development set too",
     .curves = &curves,
     .turns = "along an axis",
-    .speed = LAB_READ_SPEED,
-    .speed_note =
-        "Tokens are the places of the grid that the encoder reads. Memory is the process's peak resident size.",
+    .speed_note = "Tokens are the places of the grid that the encoder reads.",
     .no_generate = "classifies images and generates nothing: 'locus eval' names what pictures show",
 };

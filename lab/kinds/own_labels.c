@@ -199,7 +199,6 @@ const lab_task_class lab_labelled_class = {
         "seed {data_seed}",
     .curves = &curves,
     .turns = "along the order",
-    .speed = LAB_READ_SPEED,
     .speed_note = LAB_READ_SPEED_NOTE,
     .no_generate = "tells labels and generates nothing: 'locus eval' scores it",
 };

@@ -215,7 +215,6 @@ const lab_task_class lab_problems_class = {
     .page_legend = page_legend,
     .curves = &lab_curves_of_sequences,
     .turns = "along the order",
-    .speed = LAB_READ_SPEED,
     .speed_note = LAB_READ_SPEED_NOTE,
     .generate = "problems: give --prompt, or -n",
 };

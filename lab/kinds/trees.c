@@ -207,7 +207,6 @@ const lab_task_class lab_trees_class = {
     .curves = &lab_curves_by_steps,
     .bins = &bins,
     .turns = "along the order or down a branch",
-    .speed = LAB_PAIR_SPEED,
     .speed_note = LAB_PAIR_SPEED_NOTE,
     .generate = "trees: give -n",
 };

@@ -254,7 +254,6 @@ const lab_task_class lab_words_class = {
     .page_legend = page_legend,
     .model_samples = LAB_PAIR_SAMPLES,
     .curves = &lab_curves_by_steps,
-    .speed = LAB_PAIR_SPEED,
     .speed_note = LAB_PAIR_SPEED_NOTE,
     .generate = "words: give --input, or -n",
 };

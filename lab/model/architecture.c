@@ -3,7 +3,8 @@
 
 #include "nn/convolution.h"
 
-/* What is read beside the predicted tokens: a decoder predicts as many as it reads, a classifier one for each sample. */
+/* What is read beside the predicted tokens: a decoder predicts as many as it reads, a classifier one for each
+ * sample. */
 static size_t inputs(const lab_model_config *config, const lab_batch *batch) {
     (void)config;
     return batch->input_offsets[batch->samples];

@@ -244,8 +244,8 @@ bool lab_summary_shows(const lab_summary_section *section, size_t column) {
     return (flags & LAB_SCORE_SIDE) != 0 && ((flags & LAB_SCORE_OPTIONAL) == 0 || any_scored(section, column));
 }
 
-/* The first leading column that the tables show: problems that are decoded are about the share solved; the others, whose
- * next letters are random, about the loss. */
+/* The first leading column that the tables show: problems that are decoded are about the share solved; the others,
+ * whose next letters are random, about the loss. */
 static void choose_lead(lab_summary_section *section) {
     const lab_task_class *class = section->class;
     section->lead = 0;

@@ -6,11 +6,11 @@
  *
  * Empty lines are skipped; whatever is wrong with one is told with its number. Text is cut into words, characters or
  * bytes. Tokens are numbered: 0 the start token, with which each sample begins, 1 what the vocabulary lacks, then the
- * vocabulary in the order in which the training set shows it (bytes: all 256; ids: id i is token 2 + i). Classes are the
- * labels of the training set in that order.
+ * vocabulary in the order in which the training set shows it (bytes: all 256; ids: id i is token 2 + i). Classes are
+ * the labels of the training set in that order.
  *
- * Development and test set are files of their own, or a tenth of the first file each, drawn by the data's seed. What was
- * trained keeps its vocabulary beside it (`vocabulary.json`), so that other files can be scored. */
+ * Development and test set are files of their own, or a tenth of the first file each, drawn by the data's seed. What
+ * was trained keeps its vocabulary beside it (`vocabulary.json`), so that other files can be scored. */
 #ifndef LAB_LABELLED_H
 #define LAB_LABELLED_H
 

@@ -5,8 +5,8 @@
 
 #include "task/task_option.h"
 
-/* `stored`: the field's name in stores, or NULL; `kind`: REAL, SIZE, …; `place`: in the configuration; then any of those
- * below, and .silent, .flags, .initial, .instead_of. */
+/* `stored`: the field's name in stores, or NULL; `kind`: REAL, SIZE, …; `place`: in the configuration; then any of
+ * those below, and .silent, .flags, .initial, .instead_of. */
 #define LAB_ROW(stored, kind, place, ...) \
     { .field = stored, .type = LAB_OPTION_##kind, .offset = place, __VA_ARGS__ }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a kind of task has to say of itself. Each kind is one file of lab/kinds, or a family of files, that defines one
- * lab_task_class, and one line in task_registry.c. Everything above asks the class: trainings, scores, tables, pages, the
- * command line. Nothing asks which kind it is.
+ * lab_task_class, and one line in task_registry.c. Everything above asks the class: trainings, scores, tables, pages,
+ * the command line. Nothing asks which kind it is.
  *
  *   options ─budget→ configuration ─look (files)→ what follows ─sets→ batches ─model→ scores ─columns→ tables, pages
  *
@@ -163,7 +163,7 @@ struct lab_task_class {
     const lab_curve_words *curves;
     const lab_bin_words *bins; /* NULL: none */
     const char *turns;         /* where one step leads: "along an axis"; NULL: angles are not drawn */
-    const char *speed, *speed_note;
+    const char *speed_note;
     const char *generate; /* how `generate` is asked of it; NULL: never, and `no_generate` says what does instead */
     const char *no_generate;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* All kinds of tasks, one line for each. Their order is that of listings, tasks within a kind in the class's order. Each
- * is a lab_<name>_class of lab/kinds, which stands above: this table alone names upward. */
+/* All kinds of tasks, one line for each. Their order is that of listings, tasks within a kind in the class's order.
+ * Each is a lab_<name>_class of lab/kinds, which stands above: this table alone names upward. */
 #include "task/task_class.h"
 
 #include <string.h>

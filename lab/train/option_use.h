@@ -5,7 +5,8 @@
 
 #include "task/task_class.h"
 
-/* Whether tasks of the class take an option of the command line, by its name. What no table restricts is taken by all. */
+/* Whether tasks of the class take an option of the command line, by its name. What no table restricts is taken by
+ * all. */
 bool lab_class_takes(const lab_task_class *class, const char *name);
 
 #endif

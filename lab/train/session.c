@@ -54,7 +54,7 @@ static locus_status fill_row(lab_session *session, locus_error *error) {
                 set_text(&run->embedding_init, lab_embedding_init_name(config->model.embedding_init)) &&
                 set_text(&run->budget, config->budget) && set_text(&run->config, json) &&
                 set_text(&run->command, session->request->command) && set_text(&run->started, started) &&
-                set_text(&run->message, "") && set_text(&run->ended, "");
+                set_text(&run->message, "") && set_text(&run->ended, "") && set_text(&run->note, "");
     cJSON_free(json);
     run->seed = config->seed;
     run->data_seed = config->data_seed;

@@ -115,7 +115,7 @@ refuses 2 "digits" "$locus" data make addition --digits 0 -o x.jsonl
 refuses 2 "symbols: 27 letters: substring-index takes 1 to 26" "$locus" data make substring-index --symbols 27 -o x.jsonl
 refuses 2 "length: strings of 5000 letters" "$locus" data make substring-index --length 5000 -o x.jsonl
 refuses 2 "length: random strings and substrings of 2.5 letters: give a whole number" "$locus" data make substring-search --length 2.5 -o x.jsonl
-refuses 2 "length-deviation: 14 is more than the mean length 13" "$locus" data make substring-index --length-deviation 14 -o x.jsonl
+refuses 2 "length-deviation: the deviation of lengths 14 is not between 0 and the mean 13" "$locus" data make substring-index --length-deviation 14 -o x.jsonl
 refuses 2 "sequence" "$locus" data make substring-search --sequence 1 -o x.jsonl
 refuses 2 "output" "$locus" data make addition
 refuses 2 "did you mean 'substring-index'" "$locus" data make substring-indx -o x.jsonl

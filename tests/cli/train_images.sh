@@ -23,7 +23,7 @@ small="--dim 16 --heads 2 --layers 2 --feed-forward 16 --train-samples 30 --test
 "$locus" train --task cifar10 --encoding 'algebraic(group=grid:2)' $small --name first >train.txt 2>err ||
     fail "train: $(cat err)"
 [ "$(grep -c '^locus: epoch [1-8] of 8: test ' err)" -ge 1 ] || fail "epochs: $(cat err)"
-grep -q '^set  *accuracy  *at half  *last' train.txt && grep -q '^test  *[0-9.]* %' train.txt || fail "the table: $(cat train.txt)"
+grep -q '^set  *best to half  *accuracy  *at the end' train.txt && grep -q '^test  *[0-9.]* %' train.txt || fail "the table: $(cat train.txt)"
 # shellcheck disable=SC2086
 "$locus" train --task cifar10 --encoding 'algebraic(group=grid:2)' $small --name first --json >train.json
 for name in accuracy accuracy_half accuracy_last loss best_step; do

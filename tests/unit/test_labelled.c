@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Labelled sequences of one's own: tokens by hand in all three cuts and as ids, sets that part the file and are the same
- * for the same seed, files for each set, samples that sets share, a vocabulary that is kept and recalled, and each way in
- * which a line can be wrong, told with its number. */
+/* Labelled sequences of one's own: tokens by hand in all three cuts and as ids, sets that part the file and are the
+ * same for the same seed, files for each set, samples that sets share, a vocabulary that is kept and recalled, and
+ * each way in which a line can be wrong, told with its number. */
 #include "task/labelled.h"
 #include "task/task_class.h"
 
