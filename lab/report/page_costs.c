@@ -102,15 +102,13 @@ void lab_page_costs(lab_page *page, const lab_summary_section *section) {
     char label[LAB_PAGE_LABEL];
     fputs("<figure data-save=\"scores\">", page->file);
     lab_page_table_number(page, label);
-    fprintf(
-        page->file,
-        "What each encoding costs: means over seeds, with the deviation in per cent. %s Memory is the process's peak "
-        "resident size.%s</figcaption>\n",
-        section->class->speed_note,
-        lab_summary_shared_machine(page->summary, section)
-            ? " <b>Runs shared the machine</b>, so that speeds and times are lower and longer than those of a run "
-              "that has it alone, and not comparable with each other."
-            : "");
+    fprintf(page->file,
+            "What each encoding costs: means over seeds, with the deviation in per cent. %s%s</figcaption>\n",
+            section->class->speed_note,
+            lab_summary_shared_machine(page->summary, section)
+                ? " <b>Runs shared the machine</b>, so that speeds and times are lower and longer than those of a run "
+                  "that has it alone, and not comparable with each other."
+                : "");
     lab_page_table(page, label);
     put_costs(page, section, columns, sizeof columns / sizeof *columns);
 }
