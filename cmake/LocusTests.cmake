@@ -267,11 +267,12 @@ endif()
 
 # In a fresh tree ctest has no times to go by: what takes longest starts first, so that no core waits at the end. Seconds
 # of the dearest stage.
-set(LOCUS_TEST_COSTS faults.calls 55 lint.clang 45 cli.reproduce_tasks 40 fault.allocation_lab 36 cli.reproduce 25
-    unit.attention_threads 24 faults.allocations 22 unit.product 20 unit.tree_operators 20 unit.train 18
-    hostile.hostile_stores 13 unit.decoder_generate 13 unit.attention_oracle 12 unit.attention_options 11 grad.model 11
-    unit.attention_unseen 10 unit.attention_clustered 10 unit.concurrency 10 unit.listops 10 unit.model_trees 10
-    property.differential 10 unit.orthogonal 8 faults.kills 4)
+set(LOCUS_TEST_COSTS faults.calls 55 cli.reproduce 45 fault.allocation_lab 36 lint.clang 25 unit.attention_threads 24
+    faults.allocations 22 unit.product 20 unit.tree_operators 20 hostile.hostile_stores 20 unit.train 18
+    property.layouts 14 unit.decoder_generate 13 property.differential 13 cli.reproduce_tasks 12 forms.rebuild 12
+    unit.attention_oracle 12 unit.attention_options 11 grad.model 11 lint.aarch64 11 unit.attention_unseen 10
+    unit.attention_clustered 10 unit.concurrency 10 unit.listops 10 unit.model_trees 10 lint.mingw 8 faults.memcheck 8
+    forms.evaluated 6 faults.kills 4)
 while(LOCUS_TEST_COSTS)
   list(POP_FRONT LOCUS_TEST_COSTS name seconds)
   if(TEST ${name})
