@@ -36,7 +36,8 @@
     X(narrow_float16) \
     X(narrow_bfloat16)
 
-/* Each level that this architecture can have and that is built (cmake/LocusFlags.cmake), lowest first: name of its files, value of locus_isa. */
+/* Each level that this architecture can have and that is built (cmake/LocusFlags.cmake), lowest first: name of its
+ * files, value of locus_isa. */
 #if defined(__x86_64__) && defined(LOCUS_WITHOUT_AVX512)
 #define LOCUS_KERNEL_LEVELS(X) X(scalar, LOCUS_ISA_SCALAR) X(avx2, LOCUS_ISA_AVX2)
 #elif defined(__x86_64__)
