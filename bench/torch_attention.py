@@ -12,7 +12,8 @@
 
 Every answer is compared with the peer's before anything is timed. Programs take turns within a run; the ratio is the
 best time of the fastest peer by locus's. Usage: PYTHONPATH=build/python/python python3 bench/torch_attention.py
-[--cases rope,alibi,…] [--lengths 512,…] [--steps 256,…] [--threads 2] [--tokens 8192] [--repeats 5]; JSON lines."""
+[--cases rope,alibi,…] [--lengths 512,…] [--steps 256,…] [--threads 2] [--tokens 8192] [--repeats 5]
+[--without flex,…]; JSON lines."""
 import argparse
 import contextlib
 import json
@@ -71,7 +72,7 @@ def t5_rows(length):
 def flex(score=None, mask=None, length=None):
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
     own = create_block_mask(mask, None, None, length, length, device="cpu")
-    compiled = torch.compile(flex_attention)
+    compiled = torch.compile(flex_attention, dynamic=False)
 
     def program(*inputs):
         q, k, v = inputs[:3] if torch.is_grad_enabled() else (x.detach() for x in inputs[:3])
@@ -168,10 +169,11 @@ def checked(programs, inputs, upstream):
     return kept, left_out
 
 
-def measure(said, programs, inputs, upstream, repeats):
-    kept, left_out = checked(programs, inputs, upstream)
+def measure(said, programs, inputs, upstream, options):
+    kept, left_out = checked({name: own for name, own in programs.items() if name not in options.without}, inputs,
+                             upstream)
     times = {name: [] for name in kept}
-    for _ in range(repeats):
+    for _ in range(options.repeats):
         for name, program in kept.items():
             times[name].append(once(program, inputs, upstream))
     report(said, times, left_out)
@@ -211,7 +213,7 @@ def run_case(name, length, options):
     for both in (False, True):
         upstream = torch.randn(batch, HEADS, length, DIM) if both else None
         measure({"case": name, "batch": batch, "length": length, "pass": "both" if both else "forward"},
-                {"locus": program, **peers}, inputs, upstream, options.repeats)
+                {"locus": program, **peers}, inputs, upstream, options)
 
 
 def padded_peer(lengths):
@@ -261,7 +263,7 @@ def run_packed(options):
     for both in (False, True):
         upstream = torch.randn(sum(RAGGED), HEADS, DIM) if both else None
         measure({"case": "packed", "sequences": len(RAGGED), "tokens": sum(RAGGED),
-                 "pass": "both" if both else "forward"}, programs, inputs, upstream, options.repeats)
+                 "pass": "both" if both else "forward"}, programs, inputs, upstream, options)
 
 
 # ---- a training step ----
@@ -312,7 +314,8 @@ def stepper(model):
 
 def run_step(length, options):
     _, peers = of_rope(length)
-    attends = {"locus": lambda q, k, v: locus.torch.attention(q, k, v, "rope(pairs=half)", is_causal=True), **peers}
+    attends = {"locus": lambda q, k, v: locus.torch.attention(q, k, v, "rope(pairs=half)", is_causal=True),
+               **{name: peer for name, peer in peers.items() if name not in options.without}}
     batch = max(1, options.step_tokens // length)
     generator, steps = torch.Generator().manual_seed(1), {}
     for name, attend in attends.items():
@@ -341,7 +344,9 @@ def main():
     parser.add_argument("--steps", type=numbers, default=[256, 512, 1024, 2048], help="lengths of training steps")
     for name, value in (("threads", 2), ("tokens", 8192), ("step-tokens", 2048), ("repeats", 5)):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--without", default="", help="peers that are left out, as flex, which takes long to compile")
     options = parser.parse_args()
+    options.without = options.without.split(",")
     torch.set_num_threads(options.threads)
     locus.set_threads(options.threads)
     for case in options.cases.split(","):

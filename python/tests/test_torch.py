@@ -114,6 +114,26 @@ def test_grouped_heads_other_keys_and_padding():
     assert torch.allclose(both[0], locus.torch.attention(*[q[:1, :, :3]] * 3, "rope"), atol=1e-6)
 
 
+def test_what_is_made_lies_as_what_is_given():
+    """In the order of a model's heads behind a projection; the same numbers in any order, also with rows that do not lie
+    together, of which a copy is read."""
+    base = [torch.randn(2, 5, 3, 8, generator=torch.Generator().manual_seed(i)) for i in range(3)]
+
+    def computed(inputs):
+        inputs = [x.detach().requires_grad_() for x in inputs]
+        output = locus.torch.attention(*inputs, "rope", is_causal=True)
+        output.square().sum().backward()
+        return [output.detach(), *(x.grad for x in inputs)]
+
+    behind = [x.transpose(1, 2) for x in base]
+    wanted = computed(behind)
+    assert all(made.stride() == behind[0].stride() for made in wanted)
+    columns = [x.mT.contiguous().mT for x in behind]
+    assert columns[0].stride(-1) != 1
+    for other in ([x.contiguous() for x in behind], columns):
+        assert all(torch.equal(a, b) for a, b in zip(computed(other), wanted))
+
+
 def test_positions_of_every_form():
     q, k, v = (x.detach() for x in drawn())
     wanted = locus.torch.attention(q, k, v, "rope")

@@ -26,7 +26,7 @@ class _Attention(torch.autograd.Function):
     def forward(ctx: Any, said: Tuple[Any, ...], q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor],
                 *parameters: Tensor) -> Tensor:
         plan, _, causal, scale, dropout, seed = said
-        output, sums = kernels.forward(plan, q, k, v, bias, causal, scale, dropout, seed, True)
+        output, sums = kernels.forward(plan, q, k, v, bias, causal, scale, dropout, seed, True, True)
         ctx.said = said
         ctx.save_for_backward(q, k, v, output, sums, bias, *parameters)
         return output
@@ -41,7 +41,7 @@ def _backward(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
     q, k, v, output, sums, bias, *parameters = ctx.saved_tensors
     plan, names, causal, scale, dropout, seed = ctx.said
     return (None, *kernels.backward(plan, gradient, q, k, v, output, sums, bias, ctx.needs_input_grad[1:5], causal,
-                                    scale, dropout, seed, names, parameters))
+                                    scale, dropout, seed, names, parameters, True))
 
 
 _refusing = once_differentiable(_backward)
@@ -57,7 +57,7 @@ def again(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], causal: bool, 
     if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
         output: Tensor = _Attention.apply((plan, (), causal, scale, 0.0, 0), q, k, v, None)
         return output
-    return kernels.forward(plan, q, k, v, None, causal, scale, 0.0, 0, False)[0]
+    return kernels.forward(plan, q, k, v, None, causal, scale, 0.0, 0, False, True)[0]
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], places: Tuple[Place, Place],
@@ -76,4 +76,4 @@ def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], pl
     if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
         output: Tensor = _Attention.apply((plan, names, causal, scale, dropout, number), q, k, v, bias, *parameters)
         return output
-    return kernels.forward(plan, q, k, v, bias, causal, scale, dropout, number, False)[0]
+    return kernels.forward(plan, q, k, v, bias, causal, scale, dropout, number, False, True)[0]

@@ -23,17 +23,24 @@ CODES = {torch.float32: 1, torch.float64: 2, torch.float16: 3, torch.bfloat16: 4
 
 def at(x: Tensor) -> Tuple[Any, ...]:
     """A tensor as the extension module reads it; only one whose last dimension is not contiguous is copied."""
-    if x.stride(-1) != 1 and x.shape[-1] != 1:
+    shape, stride = x.shape, x.stride()
+    if stride[-1] != 1 and shape[-1] != 1:
         x = x.contiguous()
-    return x.data_ptr(), CODES[x.dtype], x.shape, x.stride(), x
+        stride = x.stride()
+    return x.data_ptr(), CODES[x.dtype], shape, stride, x
 
 
-def made(shape: Any, like: Tensor, length: int) -> Tensor:
+def made(shape: Any, like: Tensor, length: int, in_order: bool) -> Tensor:
     """A new tensor, of zeros where the library leaves alone what is beyond the end of a sequence: with sequences apart,
-    [batch, heads, length, …], that are not all as long as this."""
+    [batch, heads, length, …], that are not all as long as this. `in_order`: its dimensions lie in memory in the order of
+    the other's, as what PyTorch's own functions return, so that a model's transposes stay views."""
     if like.dim() == 4 and shape[2] != length:
-        return torch.zeros(shape, dtype=like.dtype)
-    return torch.empty(shape, dtype=like.dtype)
+        return like.new_zeros(shape)
+    if in_order and shape == like.shape:
+        own = torch.empty_like(like)
+        if own.stride(-1) == 1 or shape[-1] == 1:
+            return own
+    return like.new_empty(shape)
 
 
 def sums_type(dtype: torch.dtype) -> torch.dtype:
@@ -43,16 +50,16 @@ def sums_type(dtype: torch.dtype) -> torch.dtype:
 def _made_sums(q: Tensor, length: int) -> Tensor:
     shape = q.shape[:-1]
     full = q.dim() != 4 or shape[2] == length
-    return (torch.empty if full else torch.zeros)(shape, dtype=sums_type(q.dtype))
+    return (q.new_empty if full else q.new_zeros)(shape, dtype=sums_type(q.dtype))
 
 
 # ---- attention ----
 
 
 def forward(plan: Plan, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], causal: bool, scale: float,
-            dropout: float, seed: int, with_sums: bool) -> Tuple[Tensor, Optional[Tensor]]:
-    length = plan._lengths()[0]
-    output = made((*q.shape[:-1], v.shape[-1]), q, length)
+            dropout: float, seed: int, with_sums: bool, in_order: bool = False) -> Tuple[Tensor, Optional[Tensor]]:
+    length, shape, value_dim = plan._lengths()[0], q.shape, v.shape[-1]
+    output = made(shape if shape[-1] == value_dim else (*shape[:-1], value_dim), q, length, in_order)
     sums = _made_sums(q, length) if with_sums else None
     _core.attention_at(plan._own, (at(q), at(k), at(v), at(output), None if sums is None else at(sums)), causal, scale,
                        None if bias is None else at(bias), () if dropout == 0 else rest_of(dropout, seed))
@@ -61,11 +68,11 @@ def forward(plan: Plan, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor],
 
 def backward(plan: Plan, gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, output: Tensor, sums: Tensor,
              bias: Optional[Tensor], wanted: Tuple[bool, ...], causal: bool, scale: float, dropout: float, seed: int,
-             names: Tuple[str, ...], parameters: List[Tensor]) -> List[Optional[Tensor]]:
+             names: Tuple[str, ...], parameters: List[Tensor], in_order: bool = False) -> List[Optional[Tensor]]:
     """dq, dk, dv and the bias' (None unless `wanted`), and gradients of the parameters in their order."""
     lengths = plan._lengths()
     inputs = ((q, lengths[0]), (k, lengths[1]), (v, lengths[1]))
-    found: List[Optional[Tensor]] = [made(x.shape, x, length) if asked else None
+    found: List[Optional[Tensor]] = [made(x.shape, x, length, in_order) if asked else None
                                      for (x, length), asked in zip(inputs, wanted)]
     found.append(torch.empty(bias.shape, dtype=bias.dtype) if bias is not None and wanted[3] else None)
     gradient = gradient if gradient.dtype is q.dtype else gradient.to(q.dtype)
