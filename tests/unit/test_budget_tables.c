@@ -314,6 +314,17 @@ static void test_expressions(void **state) {
     check_rows("**Expressions**", TASKS("listops", NULL), rows, COUNT(rows));
 }
 
+static void test_labelled(void **state) {
+    (void)state;
+    static const row rows[] = {{"dimension, heads, feed-forward, layers", model, NULL},
+                               {"batch", batch, NULL},
+                               {"steps", steps, NULL},
+                               {"development score every", every, NULL},
+                               {"learning rate", rates, NULL},
+                               {"dropout", dropout, NULL}};
+    check_rows("**Labelled sequences**", TASKS("classify", NULL), rows, COUNT(rows));
+}
+
 /* ---- hashes ---- */
 
 /* Of all that decides parameters or scores, in either set-up. Runs in stores are named by them. */
