@@ -5,7 +5,7 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
-#include "report/table.h"
+#include "report/tables/table.h"
 #include "train/train.h"
 #include <cjson/cJSON.h>
 #include <locus/status.h>

@@ -6,7 +6,7 @@
 #include "output.h"
 #include "picture_argument.h"
 #include "positions_argument.h"
-#include "report/figure.h"
+#include "report/figures/figure.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "command.h"
 #include "comparison_table.h"
 #include "output.h"
-#include "report/report.h"
+#include "report/page/report.h"
 #include "store_argument.h"
 
 static int write_page(const cli_arguments *arguments, const cli_store *store, const lab_summary_filter *filter) {

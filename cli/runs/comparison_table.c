@@ -2,7 +2,7 @@
 #include "comparison_table.h"
 
 #include "output.h"
-#include "report/published.h"
+#include "report/reproduction/published.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #ifndef CLI_COMPARISON_TABLE_H
 #define CLI_COMPARISON_TABLE_H
 
-#include "report/summary.h"
+#include "report/tables/summary.h"
 
 void cli_comparison_print(const lab_summary *summary);
 

@@ -9,7 +9,7 @@
 #define CLI_REPRODUCE_RECORD_H
 
 #include "options.h"
-#include "report/reproduction_result.h"
+#include "report/reproduction/reproduction_result.h"
 
 /* Writes the finished runs of a result. 0, or 1 after one line. */
 int cli_record_write(lab_store *store, const cli_arguments *arguments, const lab_result *result, const char *path);

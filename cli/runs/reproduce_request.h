@@ -4,7 +4,7 @@
 #define CLI_REPRODUCE_REQUEST_H
 
 #include "options.h"
-#include "report/reproduction.h"
+#include "report/reproduction/reproduction.h"
 
 /* Fills `table`; what it takes from files is looked up in `recorded` instead, if that is not NULL. 0, or the exit
  * status after one line. */

@@ -3,7 +3,7 @@
 #ifndef CLI_REPRODUCE_TABLE_H
 #define CLI_REPRODUCE_TABLE_H
 
-#include "report/reproduction_report.h"
+#include "report/reproduction/reproduction_report.h"
 
 void cli_reproduce_print(const lab_reproduction_view *view, FILE *stream);
 

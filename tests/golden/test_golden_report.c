@@ -18,8 +18,8 @@
 
 #include "comparison_table.h"
 #include "io/file.h"
-#include "report/report.h"
-#include "report/summary.h"
+#include "report/page/report.h"
+#include "report/tables/summary.h"
 
 #include <cjson/cJSON.h>
 

@@ -18,8 +18,8 @@
 #include "unit/small_text.h"
 
 #include "io/file.h"
-#include "report/reproduction_recorded.h"
-#include "report/reproduction_report.h"
+#include "report/reproduction/reproduction_recorded.h"
+#include "report/reproduction/reproduction_report.h"
 #include "reproduce_table.h"
 #include "train/config.h"
 #include "train/run_file.h"

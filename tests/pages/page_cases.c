@@ -15,7 +15,7 @@
 
 #include "golden/planted_store.h"
 
-#include "report/report.h"
+#include "report/page/report.h"
 
 #define OK(call) \
     do { \

@@ -12,12 +12,12 @@
 
 #include <cmocka.h>
 
-#include "report/chart_data.h"
-#include "report/chart_draw.h"
-#include "report/chart_frame.h"
-#include "report/chart_path.h"
-#include "report/encoding_colour.h"
-#include "report/markup.h"
+#include "report/page/chart_data.h"
+#include "report/page/chart_draw.h"
+#include "report/page/chart_frame.h"
+#include "report/page/chart_path.h"
+#include "report/page/encoding_colour.h"
+#include "report/page/markup.h"
 
 #include <cjson/cJSON.h>
 

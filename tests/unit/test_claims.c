@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "report/claims.h"
-#include "report/reproduction_report.h"
+#include "report/reproduction/claims.h"
+#include "report/reproduction/reproduction_report.h"
 #include "unit/scratch_folder.h"
 #include "unit/small_text.h"
 

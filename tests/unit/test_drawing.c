@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "io/picture.h"
-#include "report/drawing.h"
+#include "report/figures/drawing.h"
 #include "unit/scratch_folder.h"
 
 enum { WIDTH = 120, HEIGHT = 90, BLACK = 0x000000, RED = 0xff0000, GREEN = 0x00ff00, BLUE = 0x0000ff };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of what each scale does, on made-up scores: which differences stand in it, of which columns, how many of
  * them share the 5 %, what is left empty, and that a table without scales has none. */
-#include "report/reproduction_report.h"
+#include "report/reproduction/reproduction_report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pictures that gnuplot does not finish: it ends well all the same. */
-#include "report/gnuplot.h"
+#include "report/figures/gnuplot.h"
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

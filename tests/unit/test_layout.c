@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "report/layout.h"
+#include "report/figures/layout.h"
 
 enum { MARGIN = 34 };
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "report/learning.h"
+#include "report/tables/learning.h"
 #include "train/config.h"
 #include "unit/scratch_folder.h"
 

@@ -11,7 +11,7 @@
 #include "command.h"
 #include "options.h"
 #include "output.h"
-#include "report/table.h"
+#include "report/tables/table.h"
 
 static int run_nothing(cli_arguments *arguments) {
     (void)arguments;

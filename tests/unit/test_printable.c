@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a terminal would obey is replaced, what it shows stays; runs' names become paths only if they fit. */
 #include "io/printable.h"
-#include "report/gnuplot.h"
+#include "report/figures/gnuplot.h"
 #include "train/run_folder.h"
 #include <setjmp.h>
 #include <stdarg.h>

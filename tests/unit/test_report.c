@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "io/file.h"
-#include "report/report.h"
-#include "report/summary.h"
+#include "report/page/report.h"
+#include "report/tables/summary.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

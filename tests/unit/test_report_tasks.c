@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "io/file.h"
-#include "report/report.h"
-#include "report/summary.h"
+#include "report/page/report.h"
+#include "report/tables/summary.h"
 #include "train/config.h"
 #include "train/train.h"
 #include "unit/scratch_folder.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "report/reproduction_result.h"
+#include "report/reproduction/reproduction_result.h"
 #include "train/config.h"
 #include "unit/scratch_folder.h"
 #include "unit/small_text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whose settings are: the table of docs/budgets.md against the data, and the data against configurations. */
 #include "io/file.h"
-#include "report/setting_source.h"
+#include "report/reproduction/setting_source.h"
 #include "train/config.h"
 
 #include <cjson/cJSON.h>

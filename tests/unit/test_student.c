@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "report/contrast.h"
-#include "report/student.h"
+#include "report/tables/contrast.h"
+#include "report/tables/student.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "report/table.h"
+#include "report/tables/table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -131,9 +131,12 @@ static void test_no_memory_is_told(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text),     cmocka_unit_test(test_csv),
-                                       cmocka_unit_test(test_json),     cmocka_unit_test(test_latex),
-                                       cmocka_unit_test(test_markdown), cmocka_unit_test(test_long_cells),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text),
+                                       cmocka_unit_test(test_csv),
+                                       cmocka_unit_test(test_json),
+                                       cmocka_unit_test(test_latex),
+                                       cmocka_unit_test(test_markdown),
+                                       cmocka_unit_test(test_long_cells),
                                        cmocka_unit_test(test_no_memory_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

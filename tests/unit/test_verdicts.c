@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "report/claims.h"
-#include "report/student.h"
+#include "report/reproduction/claims.h"
+#include "report/tables/student.h"
 
 #include <math.h>
 #include <string.h>

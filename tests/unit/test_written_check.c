@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "report/written_check.h"
-#include "report/written_number.h"
-#include "report/written_value.h"
+#include "report/reproduction/written_check.h"
+#include "report/reproduction/written_number.h"
+#include "report/reproduction/written_value.h"
 #include "train/config.h"
 
 #include <cjson/cJSON.h>

@@ -4,7 +4,7 @@
  * gone once it is taken back. */
 #include "fuzz.h"
 
-#include "report/summary.h"
+#include "report/tables/summary.h"
 #include "train/store.h"
 
 #include <cjson/cJSON.h>

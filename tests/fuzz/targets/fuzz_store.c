@@ -3,7 +3,7 @@
  * that names the file. What comes is summarised as a report does it. */
 #include "fuzz.h"
 
-#include "report/summary.h"
+#include "report/tables/summary.h"
 #include "train/store.h"
 
 #include <cjson/cJSON.h>

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* What each encoding cost, the runs that do not count, and the list of all runs with their commands. */
+#include "report/page/page.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+
+/* ---- cost ---- */
+
+typedef void format_value(char *text, size_t size, double value);
+
+static void format_large(char *text, size_t size, double value) {
+    const char *unit = value >= 1e6 ? " M" : value >= 1e4 ? " k" : "";
+    double scaled = value >= 1e6 ? value / 1e6 : value >= 1e4 ? value / 1e3 : value;
+    snprintf(text, size, "%.*f%s", *unit ? (scaled < 10 ? 2 : 1) : 0, scaled, unit);
+}
+
+static void format_time(char *text, size_t size, double value) {
+    if (value < 100)
+        snprintf(text, size, "%.1f s", value);
+    else if (value < 6000)
+        snprintf(text, size, "%.1f min", value / 60);
+    else
+        snprintf(text, size, "%.1f h", value / 3600);
+}
+
+static void format_memory(char *text, size_t size, double value) {
+    if (value < 0x1p30)
+        snprintf(text, size, "%.0f MiB", value / 0x1p20);
+    else
+        snprintf(text, size, "%.2f GiB", value / 0x1p30);
+}
+
+/* A column of the table. */
+typedef struct cost {
+    const char *name, *unit;
+    size_t offset; /* of its statistic in a row */
+    format_value *format;
+} cost;
+
+static const lab_statistic *cost_of(const lab_summary_row *row, const cost *column) {
+    return (const lab_statistic *)(const void *)((const char *)row + column->offset);
+}
+
+static double most_of(const lab_summary_section *section, const cost *column) {
+    double most = 0;
+    for (size_t i = 0; i < section->row_count; i++)
+        most = fmax(most, cost_of(&section->rows[i], column)->mean);
+    return most;
+}
+
+/* `most`: what a bar as wide as the column stands for; 0: there are no bars. */
+static void put_cost(lab_page *page, const lab_summary_row *row, const cost *column, double most) {
+    const lab_statistic *s = cost_of(row, column);
+    char text[40];
+    if (s->count == 0) {
+        fputs("<td>—</td>", page->file);
+        return;
+    }
+    column->format(text, sizeof text, s->mean);
+    fprintf(page->file, "<td data-value=\"%.9g\">%s", s->mean, text);
+    if (s->count > 1 && s->deviation > 0.0005 * s->mean)
+        fprintf(page->file, " <small>±%.1f&thinsp;%%</small>", 100 * s->deviation / s->mean);
+    if (most > 0) {
+        fprintf(page->file,
+                "<svg class=\"bar\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
+                "width=\"%.1f\" height=\"1\" fill=\"var(--c%zu)\"/></svg>",
+                100 * s->mean / most, row->colour);
+    }
+    fputs("</td>", page->file);
+}
+
+static void put_costs(lab_page *page, const lab_summary_section *section, const cost *columns, size_t count) {
+    const bool shared = lab_summary_shared_machine(page->summary, section);
+    fputs("<thead><tr><th class=\"left\" scope=\"col\">encoding</th>", page->file);
+    for (size_t c = 0; c < count; c++)
+        fprintf(page->file, "<th scope=\"col\">%s<small>%s</small></th>", columns[c].name, columns[c].unit);
+    fputs("</tr></thead>\n<tbody>\n", page->file);
+    for (size_t i = 0; i < section->row_count; i++) {
+        const lab_summary_row *row = &section->rows[i];
+        if (row->done == 0)
+            continue;
+        fputs("<tr><th scope=\"row\"><code>", page->file);
+        lab_page_text(page, row->encoding);
+        fputs("</code></th>", page->file);
+        for (size_t c = 0; c < count; c++)
+            put_cost(page, row, &columns[c], shared ? 0 : most_of(section, &columns[c]));
+        fputs("</tr>\n", page->file);
+    }
+    fputs("</tbody></table></div></figure>\n", page->file);
+}
+
+/* What was measured while other runs had a part of the machine is not comparable: it is told, not drawn. */
+void lab_page_costs(lab_page *page, const lab_summary_section *section) {
+    static const cost columns[] = {
+        {"training speed", "tokens a second", offsetof(lab_summary_row, tokens_per_second), format_large},
+        {"time", "of a run", offsetof(lab_summary_row, wall_seconds), format_time},
+        {"peak memory", "of the process", offsetof(lab_summary_row, peak_bytes), format_memory},
+        {"parameters", "learned", offsetof(lab_summary_row, parameters), format_large},
+    };
+    char label[LAB_PAGE_LABEL];
+    fputs("<figure data-save=\"scores\">", page->file);
+    lab_page_table_number(page, label);
+    fprintf(page->file,
+            "What each encoding costs: means over seeds, with the deviation in per cent. %s%s</figcaption>\n",
+            section->class->speed_note,
+            lab_summary_shared_machine(page->summary, section)
+                ? " <b>Runs shared the machine</b>, so that speeds and times are lower and longer than those of a run "
+                  "that has it alone, and not comparable with each other."
+                : "");
+    lab_page_table(page, label);
+    put_costs(page, section, columns, sizeof columns / sizeof *columns);
+}
+
+/* ---- runs ---- */
+
+static const char *state_text(lab_run_state state) {
+    static const char *const names[] = {"not finished", "done", "stopped", "failed"};
+    return (unsigned)state < 4 ? names[state] : "unknown";
+}
+
+/* The runs that did not finish, or those that did and left a message, under a heading if there are any. */
+static void put_notes(lab_page *page, const lab_summary_section *section, const char *heading, bool done) {
+    size_t found = 0;
+    for (size_t i = 0; i < section->row_count; i++) {
+        for (size_t j = 0; j < section->rows[i].run_count; j++) {
+            const lab_run *run = section->rows[i].runs[j];
+            bool has_message = run->message && run->message[0];
+            if ((run->state == LAB_RUN_DONE) != done || (done && !has_message))
+                continue;
+            fputs(found++ ? "" : heading, page->file);
+            fputs("<li><code>", page->file);
+            lab_page_text(page, run->name ? run->name : "?");
+            fputs("</code>: ", page->file);
+            if (!done) {
+                fprintf(page->file, "%s at step %" PRIu64 " of %" PRIu64 "%s", state_text(run->state), run->steps_done,
+                        run->steps_total, has_message ? "; " : "");
+            }
+            lab_page_text(page, has_message ? run->message : "");
+            fputs("</li>\n", page->file);
+        }
+    }
+    fputs(found ? "</ul></div>\n" : "", page->file);
+}
+
+void lab_page_unfinished(lab_page *page, const lab_summary_section *section) {
+    put_notes(page, section,
+              "<div class=\"finding warn\"><p><b>Not counted above</b>, because they did not finish:</p><ul>\n", false);
+    put_notes(page, section, "<div class=\"finding warn\"><p><b>Notes</b> on finished runs:</p><ul>\n", true);
+}
+
+static void put_run(lab_page *page, const lab_run *run) {
+    char time[40], memory[40] = "—";
+    format_time(time, sizeof time, run->wall_seconds);
+    if (run->peak_bytes > 0)
+        format_memory(memory, sizeof memory, (double)run->peak_bytes);
+    fputs("<tr><th scope=\"row\"><code>", page->file);
+    lab_page_text(page, run->name ? run->name : "?");
+    fprintf(page->file,
+            "</code></th><td>%" PRIu64 "</td><td class=\"left\">%s</td><td>%" PRIu64
+            "</td><td data-value=\"%.9g\">%s</td>"
+            "<td data-value=\"%" PRId64 "\">%s</td><td class=\"left\">",
+            run->seed, state_text(run->state), run->steps_done, run->wall_seconds, time, run->peak_bytes, memory);
+    lab_page_text(page, run->started ? run->started : "");
+    fputs("</td><td class=\"left\"><code>", page->file);
+    lab_page_text(page, run->command ? run->command : "");
+    fputs("</code></td></tr>\n", page->file);
+}
+
+void lab_page_runs(lab_page *page, const lab_summary_section *section) {
+    static const struct {
+        const char *name;
+        bool left;
+    } heads[] = {{"run", true},   {"seed", false},        {"state", true},         {"steps", false},
+                 {"time", false}, {"peak memory", false}, {"started (UTC)", true}, {"command", true}};
+    const size_t number = (size_t)(section - page->summary->sections) + 1;
+    char label[LAB_PAGE_LABEL];
+    size_t count = 0;
+    for (size_t i = 0; i < section->row_count; i++)
+        count += section->rows[i].run_count;
+    snprintf(label, sizeof label, "runs%zu", number);
+    fprintf(page->file,
+            "<details data-save=\"runs\"><summary id=\"%s\">The %zu run%s of this section, with memory and "
+            "commands</summary>",
+            label, count, count == 1 ? "" : "s");
+    lab_page_table(page, label);
+    fputs("<thead><tr>", page->file);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        fprintf(page->file, "<th%s scope=\"col\">%s</th>", heads[i].left ? " class=\"left\"" : "", heads[i].name);
+    fputs("</tr></thead><tbody>\n", page->file);
+    for (size_t i = 0; i < section->row_count; i++)
+        for (size_t j = 0; j < section->rows[i].run_count; j++)
+            put_run(page, section->rows[i].runs[j]);
+    fputs("</tbody></table></div></details>\n", page->file);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* A summary as JSON, with the names that the tables use. */
+#include "report/tables/summary.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *const state_names[] = {"started", "done", "stopped", "failed"};
+
+static void add_statistic(cJSON *object, const char *name, const lab_statistic *statistic) {
+    if (statistic->count == 0) {
+        cJSON_AddNullToObject(object, name);
+        return;
+    }
+    cJSON *entry = cJSON_AddObjectToObject(object, name);
+    cJSON_AddNumberToObject(entry, "mean", statistic->mean);
+    cJSON_AddNumberToObject(entry, "deviation", statistic->deviation);
+    cJSON_AddNumberToObject(entry, "seeds", (double)statistic->count);
+    if (isfinite(statistic->half_width))
+        cJSON_AddNumberToObject(entry, "half_width_95", statistic->half_width);
+    else
+        cJSON_AddNullToObject(entry, "half_width_95");
+}
+
+static void add_published(cJSON *object, const char *name, bool known, double mean, double deviation) {
+    if (!known) {
+        cJSON_AddNullToObject(object, name);
+        return;
+    }
+    cJSON *entry = cJSON_AddObjectToObject(object, name);
+    cJSON_AddStringToObject(entry, "budget", "paper");
+    cJSON_AddNumberToObject(entry, "mean", mean);
+    if (deviation >= 0)
+        cJSON_AddNumberToObject(entry, "deviation", deviation);
+    else
+        cJSON_AddNullToObject(entry, "deviation");
+}
+
+static void add_runs(cJSON *object, const lab_summary_row *row) {
+    cJSON *list = cJSON_AddArrayToObject(object, "runs");
+    for (size_t i = 0; i < row->run_count; i++) {
+        const lab_run *run = row->runs[i];
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, entry);
+        cJSON_AddStringToObject(entry, "name", run->name);
+        cJSON_AddNumberToObject(entry, "seed", (double)run->seed);
+        cJSON_AddStringToObject(entry, "state", (unsigned)run->state < 4 ? state_names[run->state] : "unknown");
+        cJSON_AddNumberToObject(entry, "wall_seconds", run->wall_seconds);
+        cJSON_AddNumberToObject(entry, "peak_bytes", (double)run->peak_bytes);
+    }
+}
+
+static void add_bins(cJSON *object, const char *name, const lab_summary_bins *bins,
+                     const lab_summary_bin_score *scores) {
+    cJSON *list = cJSON_AddArrayToObject(object, name);
+    for (size_t i = 0; scores && i < bins->count; i++) {
+        const lab_summary_bin *bin = &bins->bins[i];
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, entry);
+        cJSON_AddNumberToObject(entry, "low", (double)bin->low);
+        if (bin->high < SIZE_MAX)
+            cJSON_AddNumberToObject(entry, "high", (double)bin->high);
+        else
+            cJSON_AddNullToObject(entry, "high");
+        cJSON_AddNumberToObject(entry, "samples", (double)bin->samples);
+        add_statistic(entry, "accuracy", &scores[i].accuracy);
+        add_statistic(entry, "exact", &scores[i].exact);
+        add_statistic(entry, "greedy_exact", &scores[i].greedy_exact);
+    }
+}
+
+/* What every row says, be it null. */
+static const char *const always[] = {"accuracy", "exact", "greedy_exact", "loss"};
+enum { ALWAYS = sizeof always / sizeof *always };
+
+static bool is_always(const char *name) {
+    for (size_t i = 0; i < ALWAYS; i++)
+        if (strcmp(always[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* What not all kinds have. */
+static void add_of_kind(cJSON *object, const lab_summary_section *section, const lab_summary_row *row) {
+    const lab_task_class *class = section->class;
+    if (class->bins != NULL) {
+        add_bins(object, "depths", &section->depths, row->at_depth);
+        add_bins(object, class->bins->field, &section->nodes, row->at_nodes);
+    }
+    for (size_t c = 0; c < class->column_count; c++)
+        if ((class->columns[c].flags & LAB_SCORE_SIDE) != 0 && !is_always(class->columns[c].name))
+            add_statistic(object, class->columns[c].name, &row->scores[c]);
+    if (class->develops_on_test) {
+        add_published(object, "published_half", row->has_published_half, row->published_half,
+                      row->published_half_deviation);
+    }
+}
+
+static cJSON *row_json(const lab_summary_section *section, const lab_summary_row *row) {
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "encoding", row->encoding);
+    const struct {
+        const char *name;
+        const lab_statistic *value;
+    } statistics[] = {{"steps_to_99", &row->steps_to_99},
+                      {"tokens_per_second", &row->tokens_per_second},
+                      {"wall_seconds", &row->wall_seconds},
+                      {"peak_bytes", &row->peak_bytes},
+                      {"parameters", &row->parameters}};
+    for (size_t i = 0; i < ALWAYS; i++)
+        add_statistic(object, always[i], lab_summary_named(section, row, always[i]));
+    for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++)
+        add_statistic(object, statistics[i].name, statistics[i].value);
+    cJSON *lengths = cJSON_AddArrayToObject(object, "lengths");
+    for (size_t i = 0; i < section->length_count; i++) {
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddItemToArray(lengths, entry);
+        cJSON_AddNumberToObject(entry, "length", (double)section->lengths[i]);
+        add_statistic(entry, "accuracy", &row->at_length[i]);
+        add_statistic(entry, "greedy_exact", &row->greedy_at_length[i]);
+    }
+    add_of_kind(object, section, row);
+    add_published(object, "published", row->has_published, row->published, row->published_deviation);
+    add_runs(object, row);
+    return object;
+}
+
+/* Pairs of encodings that the section's score does not tell apart. */
+static void add_unseparated(cJSON *object, const lab_summary_section *section) {
+    cJSON *pairs = cJSON_AddArrayToObject(object, "not_separated");
+    for (size_t i = 0; i < section->row_count; i++) {
+        for (size_t j = i + 1; j < section->row_count; j++) {
+            const lab_summary_row *a = &section->rows[i], *b = &section->rows[j];
+            if (a->done && b->done && !lab_summary_tells(section, i, j, 0)) {
+                const char *pair[2] = {a->encoding, b->encoding};
+                cJSON_AddItemToArray(pairs, cJSON_CreateStringArray(pair, 2));
+            }
+        }
+    }
+}
+
+/* A configuration's scale, where it has one. */
+static void add_scale(cJSON *object, const lab_summary_section *section, const char *name) {
+    cJSON *config = cJSON_Parse(section->config ? section->config : "");
+    const char *scale = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, name));
+    if (scale)
+        cJSON_AddStringToObject(object, name, scale);
+    cJSON_Delete(config);
+}
+
+struct cJSON *lab_summary_json(const lab_summary *summary) {
+    cJSON *root = cJSON_CreateObject(), *sections = cJSON_AddArrayToObject(root, "sections");
+    for (size_t i = 0; i < summary->section_count; i++) {
+        const lab_summary_section *section = &summary->sections[i];
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddItemToArray(sections, object);
+        cJSON_AddStringToObject(object, "task", section->task);
+        cJSON_AddStringToObject(object, "budget", section->budget);
+        cJSON_AddStringToObject(object, "setup", section->setup);
+        cJSON_AddStringToObject(object, "embedding_init", section->embedding_init);
+        add_scale(object, section, "position_scale");
+        add_scale(object, section, "logit_scale");
+        cJSON_AddStringToObject(object, "data", section->data);
+        cJSON_AddStringToObject(object, "measure", lab_measure_name(section->measure));
+        if (section->class->variant_field != NULL && section->variant != NULL)
+            cJSON_AddStringToObject(object, section->class->variant_field, section->variant);
+        if (section->class->stores_chance) {
+            cJSON_AddNumberToObject(object, "chance", section->chance);
+            cJSON_AddNumberToObject(object, "majority", section->majority);
+        }
+        cJSON_AddBoolToObject(object, "shared_machine", lab_summary_shared_machine(summary, section));
+        cJSON *rows = cJSON_AddArrayToObject(object, "rows");
+        for (size_t j = 0; j < section->row_count; j++)
+            cJSON_AddItemToArray(rows, row_json(section, &section->rows[j]));
+        add_unseparated(object, section);
+    }
+    return root;
+}
