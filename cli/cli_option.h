@@ -25,8 +25,6 @@ typedef struct cli_option {
     double least, most;  /* limits of numbers; checked if least < most */
 } cli_option;
 
-#define CLI_MAX_OPTIONS 96 /* of a command */
-
 /* Which of the options of trainings and kinds of tasks a command has behind its own (task_table.h). */
 typedef enum cli_task_use { CLI_USE_NONE = 0, CLI_USE_TRAIN, CLI_USE_DATA, CLI_USE_EVAL } cli_task_use;
 

@@ -238,7 +238,6 @@ static int set_value(const cli_command *command, const cli_option *option, cli_g
 static int set_defaults(cli_arguments *arguments) {
     const cli_option *option;
     for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
-        assert(i < CLI_MAX_OPTIONS);
         cli_given *given = &arguments->values[i];
         const char *initial = option->initial;
         if (option->kind == CLI_CHOICE && !initial) {
@@ -263,10 +262,10 @@ static bool is_option_word(const char *word) {
     return !isdigit((unsigned char)word[1]) && !(word[1] == '.' && isdigit((unsigned char)word[2]));
 }
 
-static size_t option_names(const cli_command *command, const char *names[CLI_MAX_OPTIONS]) {
+static size_t option_count(const cli_command *command) {
     size_t count = 0;
-    for (const cli_option *option; (option = cli_option_at(command, count)) != NULL; count++)
-        names[count] = option->name;
+    while (cli_option_at(command, count) != NULL)
+        count++;
     return count;
 }
 
@@ -281,8 +280,6 @@ static const char *other_name(const char *name, const char *const *names, size_t
 }
 
 static int unknown_option(const cli_command *command, const char *word) {
-    const char *names[CLI_MAX_OPTIONS];
-    const size_t count = option_names(command, names);
     char name[64];
     const char *start = word + strspn(word, "-");
     snprintf(name, sizeof name, "%.*s", (int)strcspn(start, "="), start);
@@ -292,8 +289,13 @@ static int unknown_option(const cli_command *command, const char *word) {
         return cli_usage_error("%s: --plugin stands before the command: locus --plugin FILE.so %s …", command->name,
                                command->name);
     }
+    const size_t count = option_count(command);
+    const char **names = allocate(count * sizeof *names);
+    for (size_t i = 0; i < count; i++)
+        names[i] = cli_option_at(command, i)->name;
     const char *near = other_name(name, names, count);
     near = near ? near : cli_nearest(name, names, count);
+    free(names);
     if (near) {
         return cli_usage_error("%s: unknown option %.*s; did you mean --%s?", command->name, (int)strcspn(word, "="),
                                word, near);
@@ -391,6 +393,7 @@ static int settle_format(cli_arguments *arguments) {
 int cli_arguments_parse(cli_arguments *arguments, const cli_command *command, int argc, char **argv) {
     memset(arguments, 0, sizeof *arguments);
     arguments->command = command;
+    arguments->values = allocate(option_count(command) * sizeof *arguments->values);
     arguments->operands = allocate(((size_t)argc + 1) * sizeof *arguments->operands);
     int status = set_defaults(arguments);
     bool options_end = false;
@@ -407,8 +410,9 @@ int cli_arguments_parse(cli_arguments *arguments, const cli_command *command, in
 }
 
 void cli_arguments_free(cli_arguments *arguments) {
-    for (size_t i = 0; i < CLI_MAX_OPTIONS; i++)
+    for (size_t i = 0; arguments->values && i < option_count(arguments->command); i++)
         free_items(&arguments->values[i]);
+    free(arguments->values);
     free(arguments->operands);
     memset(arguments, 0, sizeof *arguments);
 }
@@ -421,7 +425,7 @@ static size_t index_of(const cli_arguments *arguments, const char *name) {
         if (strcmp(option->name, name) == 0)
             return i;
     assert(option && "an option that the command's table does not have");
-    return CLI_MAX_OPTIONS - 1;
+    return 0;
 }
 
 bool cli_flag(const cli_arguments *arguments, const char *name) {

@@ -47,8 +47,8 @@ typedef struct cli_given {
 
 typedef struct cli_arguments {
     const cli_command *command;
-    cli_given values[CLI_MAX_OPTIONS];
-    char **operands; /* words that are not options */
+    cli_given *values; /* of each option that the command takes, in the order of cli_option_at */
+    char **operands;   /* words that are not options */
     size_t operand_count;
     const char *command_line;           /* the whole line as one would type it, quoted where needed */
     const cli_command *const *commands; /* all of the program, for what tells of them; ends with NULL */

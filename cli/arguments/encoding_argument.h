@@ -20,8 +20,8 @@
 #define CLI_LAYER_OPTION \
     { "layer", 0, CLI_INTEGER, "N", NULL, "where SPEC is a pattern over layers: of this one, from 0", 0, CLI_MANY }
 
-/* The command's first operand: a spec, or a pattern of which --layer takes one. 0 and filled, else the exit status after
- * the error's lines. Close it (lab_bound_close) in either case. */
+/* The command's first operand: a spec, or a pattern of which --layer takes one. 0 and filled, else the exit status
+ * after the error's lines. Close it (lab_bound_close) in either case. */
 int cli_encoding_read(lab_bound *encoding, const cli_arguments *arguments);
 /* The same of any operand. */
 int cli_encoding_read_spec(lab_bound *encoding, const cli_arguments *arguments, const char *spec);

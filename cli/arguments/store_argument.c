@@ -134,7 +134,7 @@ static cJSON *make_run_json(const lab_run *run, const lab_final *finals, size_t 
                    {"parameters", (double)run->parameters}};
     cJSON_AddNumberToObject(root, "id", (double)run->id);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].value != run->note || run->note[0] != '\0')
+        if (texts[i].value != run->note || (run->note && run->note[0])) /* a run that was trained just now has none */
             cJSON_AddStringToObject(root, texts[i].name, texts[i].value);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         cJSON_AddNumberToObject(root, numbers[i].name, numbers[i].value);

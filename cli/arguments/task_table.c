@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST = CLI_MAX_OPTIONS };
+enum { MOST = 96 }; /* of trainings and tasks; more are not shown */
 
 typedef struct table {
     cli_option options[MOST];

@@ -108,16 +108,18 @@ static const char *head_text(const record *from, const char *name) {
     return cJSON_IsString(item) ? item->valuestring : NULL;
 }
 
+enum { MOST_WORDS = 64 }; /* that one writes */
+
 /* The recorded options, read as if they were typed. */
 static int read_arguments(record *from, const cli_command *command) {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(from->head, "arguments"), *item;
     int count = 0;
-    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > CLI_MAX_OPTIONS || !cJSON_IsString(list->child) ||
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > MOST_WORDS || !cJSON_IsString(list->child) ||
         head_text(from, "command") == NULL || head_text(from, "page_by") == NULL) {
         return cli_failure("'%s' holds runs, but not of a table: only what 'locus reproduce' wrote has one",
                            from->path);
     }
-    from->words = calloc(CLI_MAX_OPTIONS, sizeof *from->words);
+    from->words = calloc(MOST_WORDS, sizeof *from->words);
     if (from->words == NULL)
         return cli_failure("out of memory");
     cJSON_ArrayForEach(item, list) {

@@ -29,9 +29,9 @@ locus_status lab_bound_read(lab_bound *bound, const char *path, locus_error *err
 locus_status lab_bound_bind(lab_bound *bound, locus_error *error);
 void lab_bound_close(lab_bound *bound);
 
-/* lab_bound_list for `shape`, then values from `path`, or from `seed` if it is NULL, then lab_bound_bind. A dimension of
- * the shape that is 0 belongs to sites that the caller does not use: it is filled in, since terms there must still have
- * a shape; a table of the file decides the model's dimension. */
+/* lab_bound_list for `shape`, then values from `path`, or from `seed` if it is NULL, then lab_bound_bind. A dimension
+ * of the shape that is 0 belongs to sites that the caller does not use: it is filled in, since terms there must still
+ * have a shape; a table of the file decides the model's dimension. */
 locus_status lab_bound_open(lab_bound *bound, const locus_shape *shape, const char *path, uint64_t seed,
                             locus_error *error);
 

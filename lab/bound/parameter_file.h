@@ -7,8 +7,8 @@
 #include "io/safetensors.h"
 #include <locus/encoding.h>
 
-/* Fills `values`, contiguous float64, of the `count` parameters that `infos` describes. IO, naming `path` and the tensor:
- * one is missing, or of another shape, holds integers, or a number that is not finite. */
+/* Fills `values`, contiguous float64, of the `count` parameters that `infos` describes. IO, naming `path` and the
+ * tensor: one is missing, or of another shape, holds integers, or a number that is not finite. */
 locus_status lab_parameters_take(const lab_safetensors *file, const char *path, const locus_parameter *infos,
                                  const locus_tensor *values, size_t count, locus_error *error);
 

@@ -16,8 +16,8 @@ typedef struct lab_position_list {
 
 void lab_position_list_free(lab_position_list *list);
 
-/* One sequence that fills a buffer; a sequence of one token for each position; as many of these, all of them at position
- * `index`. They fail as the library's constructors do, which see each position. */
+/* One sequence that fills a buffer; a sequence of one token for each position; as many of these, all of them at
+ * position `index`. They fail as the library's constructors do, which see each position. */
 locus_status lab_positions_one_sequence(locus_positions **positions, const lab_position_list *list, locus_error *error);
 locus_status lab_positions_apart(locus_positions **positions, const lab_position_list *list, locus_error *error);
 locus_status lab_positions_repeated(locus_positions **positions, const lab_position_list *list, size_t index,

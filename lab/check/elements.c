@@ -43,8 +43,8 @@ static void put_coordinate(lab_elements *elements, lab_element_kind kind, locus_
     }
 }
 
-/* The part of one coordinate that each of two paths gets, drawn anew for each coordinate: paths on a grid are not on one
- * line. */
+/* The part of one coordinate that each of two paths gets, drawn anew for each coordinate: paths on a grid are not on
+ * one line. */
 static void put_far(lab_elements *elements, int64_t steps, size_t letters, locus_coordinate coordinate, FILE **out) {
     const uint64_t part = below(elements, (uint64_t)steps + 1);
     const size_t word = (size_t)((double)letters * (double)part / (double)steps);

@@ -22,8 +22,8 @@ typedef struct lab_laws {
 } lab_laws;
 
 /* Measures every law that makes sense for the sites and the group of an encoding that is bound; `seed` draws elements
- * and vectors. Nothing of `laws` is owned. A law that does not hold is no failure; what the library refuses is, with its
- * status, and MEMORY. */
+ * and vectors. Nothing of `laws` is owned. A law that does not hold is no failure; what the library refuses is, with
+ * its status, and MEMORY. */
 locus_status lab_laws_measure(lab_laws *laws, const lab_bound *bound, uint64_t seed, locus_error *error);
 
 #endif

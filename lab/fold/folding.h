@@ -26,8 +26,8 @@ typedef struct lab_folding_wish {
     uint64_t seed;
 } lab_folding_wish;
 
-/* `source` is bound and outlives the folding. UNSUPPORTED, with the reason and what to do, for what has no normal form or
- * does not fit the target; MEMORY. Close it in either case. */
+/* `source` is bound and outlives the folding. UNSUPPORTED, with the reason and what to do, for what has no normal form
+ * or does not fit the target; MEMORY. Close it in either case. */
 locus_status lab_folding_open(lab_folding *folding, const lab_bound *source, const lab_folding_wish *wish,
                               locus_error *error);
 void lab_folding_close(lab_folding *folding);

@@ -23,8 +23,8 @@ const char *lab_projection_read(lab_projection_layout *layout, const lab_array *
 locus_status lab_projection_turn(const lab_folding *folding, lab_array *array, lab_projection_layout layout,
                                  locus_error *error);
 
-/* A .safetensors file that serves as --params of the new spec: the target's parameters under their own names, fold.basis
- * (T), fold.angles, and those of `projections` that have data, under theirs. */
+/* A .safetensors file that serves as --params of the new spec: the target's parameters under their own names,
+ * fold.basis (T), fold.angles, and those of `projections` that have data, under theirs. */
 locus_status lab_folding_write(const lab_folding *folding, const lab_array *projections, size_t count, const char *path,
                                locus_error *error);
 

@@ -35,8 +35,8 @@ typedef struct lab_cells {
     size_t threads; /* of each */
     bool restart;
     bool (*stopped)(void); /* whether all shall stop; asked by this process and by the children */
-    /* Told while cells run, some times a second, with NULL, and of each cell that ended. Starts no threads. NULL: nobody
-     * is told. */
+    /* Told while cells run, some times a second, with NULL, and of each cell that ended. Starts no threads. NULL:
+     * nobody is told. */
     void (*watch)(void *watcher, const lab_cell *ended);
     void *watcher;
 } lab_cells;

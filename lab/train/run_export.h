@@ -18,13 +18,13 @@ locus_status lab_run_export_csv(lab_store *store, const lab_run *runs, size_t co
                                 locus_error *error);
 
 /* A folder with a folder of each run's name, and in it one event file: scalars "dev/loss" by step, and the scores as
- * "final/test/accuracy" at the last step, whose wall time is the run's beginning, since a store keeps no time of a step.
- * A file that was written so before is replaced. Values are float32 there.
+ * "final/test/accuracy" at the last step, whose wall time is the run's beginning, since a store keeps no time of a
+ * step. A file that was written so before is replaced. Values are float32 there.
  *
  * The file is TFRecord (io/record.h); each record is a message Event of tensorflow/core/util/event.proto:
- *   double wall_time = 1; int64 step = 2; string file_version = 3 ("brain.Event:2", in the first one); Summary summary = 5,
- * with Summary.Value of tensorflow/core/framework/summary.proto: Value value = 1 { string tag = 1; float simple_value = 2 },
- * in the encoding of protobuf.dev/programming-guides/encoding. */
+ *   double wall_time = 1; int64 step = 2; string file_version = 3 ("brain.Event:2", in the first one); Summary summary
+ * = 5, with Summary.Value of tensorflow/core/framework/summary.proto: Value value = 1 { string tag = 1; float
+ * simple_value = 2 }, in the encoding of protobuf.dev/programming-guides/encoding. */
 locus_status lab_run_export_events(lab_store *store, const lab_run *runs, size_t count, const char *folder,
                                    locus_error *error);
 

@@ -118,7 +118,8 @@ static const char *replace(const replacement *list, const char *at, size_t bytes
     return NULL;
 }
 
-/* Letters of Latin-1 that pdfLaTeX has in every encoding of fonts; what is neither one nor in the list stands as '?'. */
+/* Letters of Latin-1 that pdfLaTeX has in every encoding of fonts; what is neither one nor in the list stands as '?'.
+ * */
 static bool is_latin(const unsigned char *at, size_t bytes) {
     return bytes == 1 ||
            (bytes == 2 && at[0] == 0xC3 && (at[1] & 0xDF) != 0x90 && (at[1] & 0xDF) != 0x97 && (at[1] & 0xDF) != 0x9E);
