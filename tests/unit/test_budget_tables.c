@@ -399,8 +399,8 @@ static void test_hashes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),       cmocka_unit_test(test_images), cmocka_unit_test(test_sequences),
-        cmocka_unit_test(test_expressions), cmocka_unit_test(test_hashes),
+        cmocka_unit_test(test_pairs),       cmocka_unit_test(test_images),   cmocka_unit_test(test_sequences),
+        cmocka_unit_test(test_expressions), cmocka_unit_test(test_labelled), cmocka_unit_test(test_hashes),
     };
     return cmocka_run_group_tests(tests, open_page, close_page);
 }
