@@ -36,9 +36,9 @@ const planted_text planted_texts[] = {
 };
 const size_t planted_text_count = sizeof planted_texts / sizeof *planted_texts;
 
-const char *const planted_places[] = {"setup",     "embedding_init", "budget",  "command", "version",
-                                      "machine",   "message",        "started", "ended",   "metric.name",
-                                      "final.set", "final.name",     "note",    "name",    "task",
+const char *const planted_places[] = {"setup",     "embedding_init", "budget",         "command", "version",
+                                      "machine",   "message",        "started",        "ended",   "metric.name",
+                                      "final.set", "final.name",     "note",           "name",    "task",
                                       "encoding",  "config",         "texts of config"};
 const size_t planted_place_count = sizeof planted_places / sizeof *planted_places;
 enum { DESCRIBING = 13, METRIC = 9, TEXTS = 17 };

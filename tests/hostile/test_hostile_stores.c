@@ -67,7 +67,12 @@ static const char *const commands[][64] = {
     {"runs", "rename", "#1", "renamed", STORE},
     {"runs", "delete", "#1", STORE},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands, FIRST_TRAINING = 19, AFTER_TRAININGS = COMMANDS - 3, DELETION = COMMANDS - 1 };
+enum {
+    COMMANDS = sizeof commands / sizeof *commands,
+    FIRST_TRAINING = 19,
+    AFTER_TRAININGS = COMMANDS - 3,
+    DELETION = COMMANDS - 1
+};
 
 static bool all_of_them;
 static size_t tried;

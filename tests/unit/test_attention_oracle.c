@@ -120,7 +120,8 @@ static void test_block_edges(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
         for (size_t m = 0; m < 3; m++) {
-            const size_t other[] = {edges[(i * 5 + 3) % (sizeof edges / sizeof edges[0])]}, prefix[] = {edges[i] < other[0] ? edges[i] : other[0]};
+            const size_t other[] = {edges[(i * 5 + 3) % (sizeof edges / sizeof edges[0])]},
+                         prefix[] = {edges[i] < other[0] ? edges[i] : other[0]};
             attention_case test = {.spec = "rope", .heads = 1, .head_dim = 4, .sequences = 1, .mask = masks[m]};
             test.query_lengths = &edges[i];
             test.prefix = prefix;

@@ -150,7 +150,8 @@ static void test_older_store(void **state) {
     lab_store *store = open_store();
     plant(store, "old", "{}", 0, 0.5);
     lab_store_close(&store);
-    execute("DROP VIEW scores; DROP VIEW curves; DROP VIEW costs; DROP VIEW means; DROP TABLE note; DROP TABLE imported");
+    execute(
+        "DROP VIEW scores; DROP VIEW curves; DROP VIEW costs; DROP VIEW means; DROP TABLE note; DROP TABLE imported");
     pid_t children[4];
     for (size_t i = 0; i < 4; i++) {
         children[i] = fork();
