@@ -9,7 +9,8 @@ typedef enum cli_kind {
     CLI_INTEGER = 2,
     CLI_NUMBER = 3,
     CLI_CHOICE = 4, /* `value` lists the choices, "paper|code"; the first one is the default */
-    CLI_LIST = 5    /* separated by commas outside parentheses: "rope,algebraic(group=seq, decay=0.98)" */
+    CLI_LIST = 5,   /* separated by commas outside parentheses: "rope,algebraic(group=seq, decay=0.98)" */
+    CLI_TEXTS = 6   /* a text each time that it is given; cli_list has all of them */
 } cli_kind;
 
 #define CLI_MANY 1e15 /* for `most`: no upper limit */

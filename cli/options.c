@@ -177,8 +177,7 @@ static int check_number(const cli_command *command, const cli_option *option, co
     return 0;
 }
 
-/* Length of the list item that begins at `text`: up to a comma outside parentheses. */
-static size_t item_length(const char *text) {
+size_t cli_item_length(const char *text) {
     size_t depth = 0, i = 0;
     for (; text[i] && (text[i] != ',' || depth > 0); i++) {
         depth += text[i] == '(';
@@ -201,7 +200,7 @@ static int split_list(const cli_command *command, const cli_option *option, cli_
     free_items(given);
     given->items = allocate(CLI_MAX_LIST * sizeof *given->items);
     for (const char *at = given->text;; at++) {
-        size_t length = item_length(at), space = strspn(at, " ");
+        size_t length = cli_item_length(at), space = strspn(at, " ");
         space = space > length ? length : space;
         size_t end = length;
         while (end > space && at[end - 1] == ' ')
@@ -217,6 +216,15 @@ static int split_list(const cli_command *command, const cli_option *option, cli_
     }
 }
 
+static int add_text(const cli_command *command, const cli_option *option, cli_given *given) {
+    if (given->items == NULL)
+        given->items = allocate(CLI_MAX_LIST * sizeof *given->items);
+    if (given->item_count == CLI_MAX_LIST)
+        return cli_usage_error("%s: --%s is given more than %d times", command->name, option->name, CLI_MAX_LIST);
+    given->items[given->item_count++] = copy_text(given->text, strlen(given->text));
+    return 0;
+}
+
 static int set_value(const cli_command *command, const cli_option *option, cli_given *given, const char *text) {
     size_t index;
     given->text = text;
@@ -228,6 +236,8 @@ static int set_value(const cli_command *command, const cli_option *option, cli_g
         return find_choice(option->value, text, &index) ? 0 : bad_choice(command, option, text);
     case CLI_LIST:
         return split_list(command, option, given);
+    case CLI_TEXTS:
+        return add_text(command, option, given);
     case CLI_FLAG:
     case CLI_TEXT:
         break;
@@ -463,6 +473,13 @@ size_t cli_list(const cli_arguments *arguments, const char *name, char ***items)
     const cli_given *given = &arguments->values[index_of(arguments, name)];
     *items = given->items;
     return given->item_count;
+}
+
+int cli_set(cli_arguments *arguments, const char *name, const char *value) {
+    const size_t index = index_of(arguments, name);
+    cli_given *given = &arguments->values[index];
+    given->given = true;
+    return set_value(arguments->command, cli_option_at(arguments->command, index), given, value);
 }
 
 int cli_require(const cli_arguments *arguments, const char *name) {

@@ -67,6 +67,11 @@ int64_t cli_integer(const cli_arguments *arguments, const char *name);          
 double cli_number(const cli_arguments *arguments, const char *name);              /* 0 likewise */
 size_t cli_choice(const cli_arguments *arguments, const char *name);              /* index of the choice */
 size_t cli_list(const cli_arguments *arguments, const char *name, char ***items); /* number of items; 0: not given */
+/* As if an own option of the command had been given with this value: 0, or 2 after one line on standard error. `value`
+ * must outlive `arguments`. */
+int cli_set(cli_arguments *arguments, const char *name, const char *value);
+/* Length of the item of a list that begins at `text`: up to a comma outside parentheses. */
+size_t cli_item_length(const char *text);
 /* 0 if the option was given (or has a default); else 2 after one line on standard error. */
 int cli_require(const cli_arguments *arguments, const char *name);
 /* The items of a list as integers in [least, most]: 0 and filled, or 2 after one line on standard error. Owned by

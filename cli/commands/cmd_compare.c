@@ -11,6 +11,7 @@
 #include "store_argument.h"
 #include "train/config.h"
 #include "train_options.h"
+#include "vary.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,14 +22,17 @@
 /* A task with its configuration, and the encodings that it is trained with. */
 typedef struct task_axis {
     lab_train_config base;
+    const char *name;                     /* of the task */
+    char varied[CLI_VARY_TEXT];           /* "rate 0.0003, layers 2"; "" without --vary */
     lab_scheme schemes[LAB_MOST_SCHEMES]; /* those of the published comparison, if none are given */
     size_t scheme_count;
 } task_axis;
 
 typedef struct axes {
     char **names, **encodings; /* as given */
-    task_axis *tasks;          /* [task_count] */
-    size_t task_count, encoding_count, seeds, inits[2], init_count;
+    cli_vary vary;
+    task_axis *tasks; /* [names' count · points of the grid] */
+    size_t name_count, task_count, encoding_count, seeds, inits[2], init_count;
     uint64_t first_seed;
 } axes;
 
@@ -43,7 +47,7 @@ static const char *encoding_of(const axes *over, const task_axis *task, size_t i
 /* One --data cannot be images and text. */
 static int refuse_shared_data(const axes *over, const cli_arguments *arguments) {
     const lab_task *first = NULL;
-    for (size_t i = 0; cli_given_by_user(arguments, "data") && i < over->task_count; i++) {
+    for (size_t i = 0; cli_given_by_user(arguments, "data") && i < over->name_count; i++) {
         const lab_task *task = lab_task_find(over->names[i]);
         if (first != NULL && task != NULL && task->class != first->class) {
             return cli_usage_error("--data: %s and %s don't read the same files; compare one after the other",
@@ -54,21 +58,32 @@ static int refuse_shared_data(const axes *over, const cli_arguments *arguments) 
     return 0;
 }
 
+static int read_task(const axes *over, task_axis *task, cli_arguments *arguments) {
+    const int status = cli_train_config(&task->base, arguments, task->name);
+    if (status != 0)
+        return status;
+    const lab_scheme_request request = {
+        .class = task->base.task->class, .config = &task->base, .setup = task->base.setup};
+    task->scheme_count = lab_schemes(&request, task->schemes);
+    return over->encoding_count + task->scheme_count > 0
+               ? 0
+               : cli_usage_error("--encodings: no comparison of %s is published; say which to train", task->name);
+}
+
+/* Each task at each point of the grid. */
 static int read_tasks(axes *over, cli_arguments *arguments) {
-    over->task_count = cli_list(arguments, "task", &over->names);
-    over->tasks = calloc(over->task_count + 1, sizeof *over->tasks);
-    int status = over->tasks == NULL ? cli_failure("out of memory") : refuse_shared_data(over, arguments);
-    for (size_t i = 0; status == 0 && i < over->task_count; i++) {
-        task_axis *task = &over->tasks[i];
-        status = cli_train_config(&task->base, arguments, over->names[i]);
-        if (status == 0) {
-            const lab_scheme_request request = {
-                .class = task->base.task->class, .config = &task->base, .setup = task->base.setup};
-            task->scheme_count = lab_schemes(&request, task->schemes);
-        }
-        if (status == 0 && over->encoding_count + task->scheme_count == 0) {
-            status =
-                cli_usage_error("--encodings: no comparison of %s is published; say which to train", over->names[i]);
+    over->name_count = cli_list(arguments, "task", &over->names);
+    int status = cli_vary_read(&over->vary, arguments);
+    if (status != 0)
+        return status;
+    over->tasks = calloc(over->name_count * over->vary.points + 1, sizeof *over->tasks);
+    status = over->tasks == NULL ? cli_failure("out of memory") : refuse_shared_data(over, arguments);
+    for (size_t i = 0; status == 0 && i < over->name_count; i++) {
+        for (size_t point = 0; status == 0 && point < over->vary.points; point++) {
+            task_axis *task = &over->tasks[over->task_count++];
+            task->name = over->names[i];
+            status = cli_vary_set(&over->vary, point, arguments, task->varied);
+            status = status ? status : read_task(over, task, arguments);
         }
     }
     return status;
@@ -86,14 +101,14 @@ static int read_axes(axes *over, cli_arguments *arguments) {
     return read_tasks(over, arguments);
 }
 
-static int fill_cell(lab_cell *cell, const axes *over, const char *encoding) {
+static int fill_cell(lab_cell *cell, const axes *over, const task_axis *task, const char *encoding) {
     int status = cli_train_encoding(&cell->config, encoding, cell->encoding, sizeof cell->encoding);
     if (status != 0)
         return status;
     const char *variant = lab_config_variant(&cell->config);
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
-    snprintf(cell->label, sizeof cell->label, "%s%s%s · %.400s%s · seed %" PRIu64, cell->config.task->name,
-             *variant != '\0' ? " " : "", variant, cell->encoding,
+    snprintf(cell->label, sizeof cell->label, "%s%s%s · %.300s%s%s%s · seed %" PRIu64, cell->config.task,
+             *variant != '\0' ? " " : "", variant, cell->encoding, task->varied[0] != '\0' ? " · " : "", task->varied,
              over->init_count < 2                                      ? ""
              : cell->config.model.embedding_init == LAB_EMBEDDING_UNIT ? " · unit"
                                                                        : " · scaled",
@@ -102,13 +117,21 @@ static int fill_cell(lab_cell *cell, const axes *over, const char *encoding) {
 }
 
 /* A cell that is named twice is trained once. */
-static int add_cell(lab_cells *all, const lab_train_config *config, const axes *over, const char *encoding) {
+static int add_cell(lab_cells *all, const lab_train_config *config, const axes *over, const task_axis *task,
+                    const char *encoding) {
     lab_cell *cell = &all->cells[all->count];
     cell->config = *config;
-    int status = fill_cell(cell, over, encoding);
+    int status = fill_cell(cell, over, task, encoding);
     bool twice = false;
-    for (size_t j = 0; status == 0 && j < all->count && !twice; j++)
+    for (size_t j = 0; status == 0 && j < all->count && !twice; j++) {
+        const char *difference = lab_config_difference(&all->cells[j].config, &cell->config);
         twice = strcmp(all->cells[j].name, cell->name) == 0;
+        if (twice && difference != NULL) { /* a name is made of values, without the names of options */
+            return cli_failure("two cells that differ in %s would both be called '%s': compare them one after the "
+                               "other, in stores of their own",
+                               difference, cell->name);
+        }
+    }
     all->count += status == 0 && !twice;
     return status;
 }
@@ -120,7 +143,7 @@ static int add_row(lab_cells *all, const axes *over, const task_axis *task, size
     cli_train_embedding(&config, (lab_embedding_init)over->inits[init]);
     int status = 0;
     for (size_t i = 0; status == 0 && i < encodings_of(over, task); i++)
-        status = add_cell(all, &config, over, encoding_of(over, task, i));
+        status = add_cell(all, &config, over, task, encoding_of(over, task, i));
     return status;
 }
 
@@ -153,7 +176,7 @@ static char *page_path(const cli_arguments *arguments, const cli_store *store, c
     if (given != NULL)
         return strdup(given);
     char tasks[128] = "";
-    for (size_t i = 0; i < over->task_count; i++) {
+    for (size_t i = 0; i < over->name_count; i++) {
         size_t used = strlen(tasks);
         snprintf(tasks + used, sizeof tasks - used, "-%s", over->names[i]);
     }
@@ -249,6 +272,7 @@ static int run(cli_arguments *arguments) {
     status = status ? status : train_and_report(arguments, &all, &over);
     free(all.cells);
     free(over.tasks);
+    cli_vary_free(&over.vary);
     return status;
 }
 
@@ -262,6 +286,7 @@ static const cli_option options[] = {
      "embeddings of variance 1/D, or 1, or both side by side; or 0.02², unscaled", 0, 0},
     {"jobs", 'j', CLI_INTEGER, "N", "1", "cells side by side; timings are then of a shared machine", 1, 256},
     CLI_STORE_OPTION,
+    CLI_VARY_OPTION,
     {"page", 0, CLI_TEXT, "FILE", NULL, "where the page goes; beside the store if not given", 0, 0},
     {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},
     {"restart", 0, CLI_FLAG, NULL, NULL, "train the cells again that are there already", 0, 0},
@@ -275,9 +300,12 @@ const cli_command cli_command_compare = {
         "Every cell (task, encoding, seed, embedding initialisation) is a run of the store. Cells that are done are "
         "not trained\n"
         "again, and one that was stopped goes on: the same command finishes an interrupted comparison.\n\n"
+        "--vary OPTION=V,V,… trains with each of these values of an option of training; given several times it makes "
+        "a grid.\nSections are then called by what differs between them.\n\n"
         "Published numbers stand beside the measured ones where there are any, with the budget that they belong to.",
     .examples =
         "locus compare --task copy,reverse --encodings 'sinusoidal,rope,algebraic(group=seq, decay=0.98)' --seeds 3\n"
+        "locus compare --task copy --encodings rope,alibi --vary rate=1e-3,2e-3 --vary layers=1,2\n"
         "locus compare --task copy --budget quick --seeds 3 --embedding-init both --jobs 2 --threads 1\n"
         "locus compare --task tree-copy,tree-reorder --order depth --budget quick --seeds 3 --jobs 2 --threads 1\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,

@@ -22,7 +22,8 @@ static void cell_score(lab_table *table, const lab_statistic *score, lab_measure
 /* What its runs share, before the terminal's lines and in each table of other forms. */
 static const char *heading(const lab_summary_section *section, char text[512]) {
     const bool images = section->class->vocabulary == NULL;
-    snprintf(text, 512, "%s · budget %s · set-up %s%s%s%s%s%s", section->title, section->budget, section->setup,
+    snprintf(text, 512, "%s%s%s · budget %s · set-up %s%s%s%s%s%s", section->title,
+             section->apart[0] != '\0' ? " · " : "", section->apart, section->budget, section->setup,
              images ? "" : " · embeddings ", images ? "" : section->embedding_init, section->scales,
              section->data[0] == '\0' ? "" : " · ", section->data);
     return text;

@@ -59,7 +59,7 @@ locus runs note run-0 'a & b' && locus runs rename run-0 'odd_{%}~#$^&\name' --q
 grep -q 'odd\\_\\{\\%\\}\\textasciitilde{}\\#\\$\\textasciicircum{}\\&\\textbackslash{}name' tables.tex ||
     fail "LaTeX: $(grep odd tables.tex)"
 if command -v pdflatex >/dev/null && kpsewhich siunitx.sty >/dev/null && kpsewhich booktabs.sty >/dev/null; then
-    pdflatex -halt-on-error -interaction=nonstopmode tables.tex >tex.log || fail "pdflatex: $(tail -n 20 tex.log)"
+    pdflatex -halt-on-error -interaction=nonstopmode tables.tex >tex.log 2>&1 || fail "pdflatex: $(tail -n 20 tex.log)"
 else
     echo "no pdflatex with booktabs and siunitx here: the tables were not compiled"
 fi

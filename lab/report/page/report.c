@@ -67,6 +67,11 @@ static void put_lede(lab_page *page) {
 
 static void put_heading(lab_page *page, const lab_summary_section *section) {
     lab_page_text(page, section->title);
+    if (section->apart[0] != '\0') {
+        fputs(" <span class=\"tag\">", page->file);
+        lab_page_text(page, section->apart);
+        fputs("</span>", page->file);
+    }
     const char *const tags[] = {section->budget, section->setup, section->embedding_init};
     static const char *const words[] = {"budget", "set-up", "embeddings"};
     const size_t count = section->class->vocabulary == NULL ? 2 : 3; /* pixels have no embedding table */
@@ -87,6 +92,8 @@ static void put_contents(lab_page *page) {
         fprintf(page->file, "<a href=\"#section%zu\">", i + 1);
         lab_page_text(page, section->title);
         fputs(" · ", page->file);
+        lab_page_text(page, section->apart);
+        fputs(section->apart[0] != '\0' ? " · " : "", page->file);
         lab_page_text(page, section->budget);
         if (section->class->vocabulary != NULL) {
             fputs(" · ", page->file);

@@ -216,6 +216,7 @@ locus_status lab_summary_create(lab_summary *summary, lab_store *store, const la
         status = sort_runs(summary, error);
     if (status == LOCUS_OK)
         mark_rows(summary);
+    lab_summary_tell_apart(summary);
     for (size_t i = 0; i < summary->section_count && status == LOCUS_OK; i++) {
         order_rows(summary, &summary->sections[i]);
         status = lab_summary_score_section(&summary->sections[i], store, error);

@@ -160,6 +160,8 @@ struct cJSON *lab_summary_json(const lab_summary *summary) {
         cJSON_AddStringToObject(object, "budget", section->budget);
         cJSON_AddStringToObject(object, "setup", section->setup);
         cJSON_AddStringToObject(object, "embedding_init", section->embedding_init);
+        if (section->apart[0] != '\0')
+            cJSON_AddStringToObject(object, "differs_in", section->apart);
         add_scale(object, section, "position_scale");
         add_scale(object, section, "logit_scale");
         cJSON_AddStringToObject(object, "data", section->data);

@@ -8,6 +8,9 @@
 /* Kind, order, title, data and sizes, from the task and the section's configuration. */
 void lab_summary_describe(lab_summary_section *section);
 
+/* What sections of one name differ in. */
+void lab_summary_tell_apart(lab_summary *summary);
+
 /* Lengths and bins of the section, and all statistics of its rows, from the finals and metrics of finished runs. */
 locus_status lab_summary_score_section(lab_summary_section *section, lab_store *store, locus_error *error);
 

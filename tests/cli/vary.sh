@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Sweeps: a grid of options is trained, sections are called by what differs, and what cannot be varied is told.
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+
+sweep() {
+    "$locus" compare --task copy --encodings rope --dim 16 --heads 4 --feed-forward 16 --length 4 --steps 2 \
+        --train-samples 8 --dev-samples 4 --test-samples 4 --greedy-samples 0 --batch 4 --threads 1 --quiet \
+        --store v/locus.db "$@"
+}
+sweep --vary rate=1e-4,3e-4 --vary layers=1,2 --seeds 2 --page page.html >out
+grep '^copy · ' out >titles
+for point in 'layers 1, rate 0.0001' 'layers 2, rate 0.0001' 'layers 1, rate 0.0003' 'layers 2, rate 0.0003'; do
+    [ "$(grep -c "^copy · $point · budget custom" titles)" = 1 ] || fail "no section '$point': $(cat titles)"
+    grep -q "<h2>copy <span class=\"tag\">$point</span>" page.html || fail "the page has no section '$point'"
+done
+[ "$("$locus" runs --store v/locus.db --format csv | wc -l)" = 9 ] || fail "not 8 runs: $("$locus" runs --store v/locus.db)"
+sweep --vary rate=1e-4,3e-4 --vary layers=1,2 --seeds 2 --no-page --json >json
+[ "$(grep -c '"differs_in"' json)" = 4 ] || fail "sections as JSON: $(cat json)"
+[ "$("$locus" runs --store v/locus.db --format csv | wc -l)" = 9 ] || fail "the same sweep trained again"
+# One that is alone is called as before.
+sweep --vary rate=1e-4 --layers 1 --no-page | grep -q '^copy · budget custom' || fail "a sweep of one point"
+sweep --layers 1 --vary 'attention=softmax,soft(landmarks=4, sharpness=1)' --no-page >out 2>err || true
+! grep -q 'empty value' err || fail "commas in parentheses part values: $(cat err)"
+
+refuses 2 "no task has an option 'rte'; did you mean 'rate'" sweep --vary rte=1
+refuses 2 "no task has an option 'store'" sweep --vary store=1
+refuses 2 '--depth is for trees' sweep --vary depth=1,2
+refuses 2 "compare: --rate needs a number, not 'x'" sweep --vary rate=1,x
+refuses 2 '--vary rate and --rate say the same' sweep --vary rate=1,2 --rate 1
+refuses 2 "'rate' is given twice" sweep --vary rate=1,2 --vary rate=3
+refuses 2 "'rate' is no OPTION=VALUE" sweep --vary rate
+refuses 2 "'=1' is no OPTION=VALUE" sweep --vary =1
+refuses 2 'test-lengths is a list already' sweep --vary test-lengths=1,2
+refuses 2 'has an empty value' sweep --vary rate=1,,2
+refuses 2 'has an empty value' sweep --vary rate=
+refuses 2 "has '1' twice" sweep --vary rate=1,1
+refuses 1 'two cells that differ in kv_heads would both be called' sweep --layers 1 --vary kv-heads=2,4 --vary patience=0,2
+echo "ok"
