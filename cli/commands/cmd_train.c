@@ -5,6 +5,8 @@
 #include "score_columns.h"
 #include "stop.h"
 #include "store_argument.h"
+#include "train/checkpoint.h"
+#include "train/train_data.h"
 #include "train_options.h"
 
 #include <inttypes.h>
@@ -132,8 +134,43 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
     return exit_status;
 }
 
+/* A file, or the best parameters of a run; from malloc. */
+static int find_init(const cli_arguments *arguments, const cli_store *store, char **path) {
+    const char *from = cli_text(arguments, "init-from");
+    const size_t length = from != NULL ? strlen(from) : 0;
+    lab_run run;
+    locus_error error;
+    *path = NULL;
+    if (from == NULL)
+        return 0;
+    if (cli_given_by_user(arguments, "pretrained"))
+        return cli_usage_error("--init-from and --pretrained both say what the training begins with: give one of them");
+    if (length > 12 && strcmp(from + length - 12, ".safetensors") == 0) {
+        *path = strdup(from);
+        return *path != NULL ? 0 : cli_failure("out of memory");
+    }
+    int status = cli_store_find(store, from, &run);
+    if (status != 0)
+        return status;
+    *path = lab_run_path(store->folder, run.name, "best.safetensors");
+    if (*path == NULL || !lab_run_name_fits(run.name))
+        status = cli_failure("the parameters of '%s' cannot be found", run.name);
+    else if (lab_best_expected(&run, *path, &error) != LOCUS_OK)
+        status = cli_error(&error);
+    lab_run_free(&run);
+    return status;
+}
+
+static int begin_from(const cli_arguments *arguments, const cli_store *store, lab_train_config *config, char **path) {
+    locus_error error;
+    const int status = find_init(arguments, store, path);
+    config->init_from = *path;
+    return status == 0 && lab_train_look(config, &error) != LOCUS_OK ? cli_error(&error) : status;
+}
+
 static int run(cli_arguments *arguments) {
     lab_train_config config;
+    char *init = NULL;
     char encoding[LAB_SPEC_SIZE];
     int status = cli_require(arguments, "task");
     status = status ? status : cli_require(arguments, "encoding");
@@ -148,9 +185,11 @@ static int run(cli_arguments *arguments) {
     cli_store store;
     status = cli_store_open(&store, arguments, true);
     if (status == 0) {
-        status = train(arguments, &store, &config);
+        status = begin_from(arguments, &store, &config, &init);
+        status = status ? status : train(arguments, &store, &config);
         cli_store_close(&store);
     }
+    free(init);
     return status;
 }
 
@@ -160,6 +199,8 @@ static const cli_option options[] = {
     {"seed", 's', CLI_INTEGER, "S", "0", "seed of initialisation, shuffling and dropout", 0, 9007199254740991.0},
     {"embedding-init", 0, CLI_CHOICE, "scaled|unit|plain", NULL,
      "embeddings of variance 1/D, or 1 as the authors' code, or 0.02² and unscaled, as BERT's", 0, 0},
+    {"init-from", 0, CLI_TEXT, "RUN|FILE", NULL,
+     "begins with the best parameters of a run, or those of a .safetensors, of the same model", 0, 0},
     CLI_STORE_OPTION,
     {"name", 0, CLI_TEXT, "NAME", NULL, "name of the run; made from its configuration if not given", 0, 0},
     {"restart", 0, CLI_FLAG, NULL, NULL, "throw away what the run has so far", 0, 0},
@@ -186,6 +227,8 @@ const cli_command cli_command_train = {
         "The same command goes on with a run that was stopped or killed, and ends with the same bits as one that was "
         "not.\n"
         "A run that is done is not trained again. Ctrl-C stops after the step and writes a checkpoint.\n\n"
+        "--init-from begins with the best parameters of another run of the same model, or with those of a .safetensors "
+        "file, and\nwith a new optimiser; data, rates and lengths may be others.\n\n"
         "A pattern 'N*SPEC / SPEC / ...' gives layers their encodings in turn, each for N layers, and begins again "
         "when it\n"
         "is used up; the encoder's and the decoder's layers count from the first alike.\n\n"
@@ -197,6 +240,7 @@ const cli_command cli_command_train = {
     .examples = "locus train --task copy --encoding rope --budget smoke --test-lengths 32\n"
                 "locus train --task reverse --encoding 'algebraic(group=seq, decay=0.98)' --seed 1\n"
                 "locus train --task copy --encoding '3*rope / none' --layers 4 --budget smoke\n"
+                "locus train --task copy --encoding rope --length 40 --init-from copy-rope-smoke-s0\n"
                 "locus train --task tree-ops --order depth --encoding 'algebraic(group=tree:2, decay=0.98)'\n"
                 "locus train --task addition --encoding 'rope(values=on)' --budget quick\n"
                 "locus train --task text --encoding rope --data data/book --budget quick\n"

@@ -268,3 +268,16 @@ locus_status lab_best_read(lab_model *model, const char *path, locus_error *erro
     lab_safetensors_close(&file);
     return found[0] != '\0' ? refuse(error, path, found) : lab_model_update(model, error);
 }
+
+locus_status lab_init_read(lab_model *model, const char *path, locus_error *error) {
+    lab_safetensors file;
+    locus_status status = lab_safetensors_read(&file, path, error);
+    if (status != LOCUS_OK)
+        return status;
+    flaw found;
+    take_model(model, &file, found);
+    lab_safetensors_close(&file);
+    return found[0] == '\0' ? lab_model_update(model, error)
+                            : lab_fail(error, LOCUS_ERROR_ARGUMENT, "init-from",
+                                       "--init-from: '%s' has the parameters of another model (%s)", path, found);
+}

@@ -46,6 +46,9 @@ locus_status lab_best_write(const lab_checkpoint *checkpoint, const lab_train_co
                             locus_error *error);
 /* IO for a run that was imported, where a path to its best parameters leads nowhere. */
 locus_status lab_best_expected(const lab_run *run, const char *path, locus_error *error);
+/* The parameters of this very model from any .safetensors, a checkpoint's or somebody else's: names and shapes must be
+ * the model's. */
+locus_status lab_init_read(lab_model *model, const char *path, locus_error *error);
 locus_status lab_best_read(lab_model *model, const char *path, locus_error *error);
 
 #endif

@@ -142,6 +142,7 @@ const lab_option lab_config_options[] = {
             LAB_HELP("development scores without a better one that end it; 0: any number"), .silent = "0"),
     LAB_ROW("numerics", SIZE, AT(numerics), .silent = "0"),
     LAB_ROW("pretrained_digest", SEED, AT(pretrained_digest), .silent = "0"),
+    LAB_ROW("init_digest", SEED, AT(init_digest), .silent = "0"),
     LAB_ROW(NULL, TEXT, AT(pretrained), LAB_WORD("pretrained", "DIR"),
             LAB_HELP("classifiers of text: fine-tunes the encoder that lies there"), .flags = LAB_OPTION_BY_HAND),
     LAB_ROW("position_scale", NAMED, AT(model.position_scale), LAB_CHOICE("position-scale", "none|sqrt-dim"),

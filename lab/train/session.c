@@ -274,6 +274,17 @@ static locus_status load_pretrained(lab_session *session, locus_error *error) {
                           "the training begins from a pretrained encoder: --pretrained names its folder");
 }
 
+/* The same, of parameters that --init-from names. */
+static locus_status load_init(lab_session *session, locus_error *error) {
+    const lab_train_config *config = &session->config;
+    const bool begins = session->request->restart || access(session->last_path, F_OK) != 0;
+    if (config->init_digest == 0 || !begins)
+        return LOCUS_OK;
+    return config->init_from != NULL ? lab_init_read(session->model, config->init_from, error)
+                                     : lab_fail(error, LOCUS_ERROR_ARGUMENT, "init-from",
+                                                "the training begins from parameters of a file: --init-from names it");
+}
+
 /* Finds the run's row or makes one. What the task or the model refuses is refused before a row is made, or an old one
  * thrown away. A checkpoint without a row has lost its metrics: it is not continued in silence. */
 static locus_status open_row(lab_session *session, locus_error *error) {
@@ -290,6 +301,7 @@ static locus_status open_row(lab_session *session, locus_error *error) {
     if (status == LOCUS_OK && !(found && !restart && session->run->state == LAB_RUN_DONE)) {
         status = make_parts(session, error);
         status = status == LOCUS_OK ? load_pretrained(session, error) : status;
+        status = status == LOCUS_OK ? load_init(session, error) : status;
     }
     if (status != LOCUS_OK && !found)
         remove_folder(session);

@@ -47,6 +47,10 @@ typedef struct lab_train_config {
      * weights and vocabulary, is what counts; the path is not written down. */
     const char *pretrained;
     uint64_t pretrained_digest;
+    /* A file of parameters of this very model that the training begins with; NULL: it begins with drawn ones. Likewise
+     * the digest counts, not the path. */
+    const char *init_from;
+    uint64_t init_digest;
     size_t test_lengths[LAB_MAX_TEST_LENGTHS], test_length_count; /* further test sets of these mean
                                                                      lengths, or mean depths of trees */
 } lab_train_config;

@@ -112,11 +112,25 @@ static locus_status look_pretrained(lab_train_config *config, locus_error *error
     return status;
 }
 
+static locus_status look_init(lab_train_config *config, locus_error *error) {
+    lab_digest digest;
+    locus_status status = lab_digest_open(&digest, LAB_DIGEST_SHA256, error);
+    if (status == LOCUS_OK)
+        status = lab_digest_add_file(&digest, config->init_from, error);
+    if (status == LOCUS_OK)
+        status = lab_digest_close_number(&digest, &config->init_digest, error);
+    else
+        lab_digest_discard(&digest);
+    return status;
+}
+
 locus_status lab_train_look(lab_train_config *config, locus_error *error) {
     const lab_task_class *class = config->task->class;
     locus_status status = class->look != NULL && config->data.digest == 0 ? class->look(config, error) : LOCUS_OK;
     if (status == LOCUS_OK && config->pretrained != NULL && config->pretrained_digest == 0)
         status = look_pretrained(config, error);
+    if (status == LOCUS_OK && config->init_from != NULL && config->init_digest == 0)
+        status = look_init(config, error);
     lab_config_fill(config);
     return status;
 }
