@@ -10,19 +10,23 @@
 /* ---- one axis ---- */
 
 static int find_option(const char *text, const cli_option **found) {
-    const char *names[CLI_MAX_OPTIONS];
     const size_t count = cli_task_option_count(CLI_USE_TRAIN);
+    const char **names = calloc(count + 1, sizeof *names);
     char name[64];
+    if (names == NULL)
+        return cli_failure("out of memory");
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
-    for (size_t i = 0; i < count && i < CLI_MAX_OPTIONS; i++) {
+    for (size_t i = 0; i < count; i++) {
         const cli_option *option = cli_task_option_at(CLI_USE_TRAIN, i);
         names[i] = option->name;
         if (strcmp(name, names[i]) == 0) {
+            free(names);
             *found = option;
             return option->kind != CLI_LIST ? 0 : cli_usage_error("--vary: --%s is a list already", name);
         }
     }
     const char *near = cli_nearest(name, names, count);
+    free(names);
     return cli_usage_error("--vary: no task has an option '%s'%s%s%s", name, near != NULL ? "; did you mean '" : "",
                            near != NULL ? near : "; 'locus compare --help' lists them", near != NULL ? "'?" : "");
 }

@@ -107,7 +107,7 @@ static int fill_cell(lab_cell *cell, const axes *over, const task_axis *task, co
         return status;
     const char *variant = lab_config_variant(&cell->config);
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
-    snprintf(cell->label, sizeof cell->label, "%s%s%s · %.300s%s%s%s · seed %" PRIu64, cell->config.task,
+    snprintf(cell->label, sizeof cell->label, "%s%s%s · %.300s%s%s%s · seed %" PRIu64, cell->config.task->name,
              *variant != '\0' ? " " : "", variant, cell->encoding, task->varied[0] != '\0' ? " · " : "", task->varied,
              over->init_count < 2                                      ? ""
              : cell->config.model.embedding_init == LAB_EMBEDDING_UNIT ? " · unit"

@@ -16,10 +16,10 @@
 
 /* ---- list ---- */
 
-/* Of the configuration the list shows what is named here, if it is not what it is without a word: of 10,000 runs
- * reading all that text would take longer than anything else. */
+/* Of the configuration the list shows what is named here, and of trees and expressions a variant: of 10,000 runs reading
+ * all that text would take longer than anything else. */
 static bool says_more(const char *config) {
-    static const char *const names[] = {"\"order\"", "\"asked\"", "\"position_scale\"", "\"logit_scale\""};
+    static const char *const names[] = {"\"position_scale\"", "\"logit_scale\""};
     bool says = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         says = says || strstr(config, names[i]) != NULL;
@@ -28,8 +28,8 @@ static bool says_more(const char *config) {
 
 static bool read_config(const lab_run *run, lab_train_config *config) {
     *config = (lab_train_config){.task = lab_task_find(run->task)};
-    return (config->task != NULL && !says_more(run->config)) ||
-           lab_config_parse(config, run->config, run, run->name, NULL) == LOCUS_OK;
+    const bool plain = config->task != NULL && *lab_config_variant(config) == '\0' && !says_more(run->config);
+    return plain || lab_config_parse(config, run->config, run, run->name, NULL) == LOCUS_OK;
 }
 
 /* Trees with their order, "tree-copy depth", expressions with what is asked. */

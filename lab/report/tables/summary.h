@@ -59,8 +59,8 @@ typedef struct lab_summary_section {
     bool unpublished;            /* nothing is published of such data, whatever the task's name */
     char title[64];              /* the task's name, of trees with its order, of expressions with what is asked:
                               "tree-copy, depth first", "listops, parity", "listops, digit, pretrained" */
-    char apart[160];     /* "rate 0.0003, layers 2": in what it differs from others of the same name; "": nothing */
-    const char *config;  /* JSON of its first run: what all runs of a section share, but seed and encoding */
+    char apart[160];    /* "rate 0.0003, layers 2": in what it differs from others of the same name; "": nothing */
+    const char *config; /* JSON of its first run: what all runs of a section share, but seed and encoding */
     char scales[48]; /* ", positions times √D, logits over √D", behind the embedding's initialisation; "": neither */
     char data[160];  /* "words of length N(24, 2.4) over 20 symbols", "binary trees of depth N(5, 1), 20 symbols",
                               "CIFAR-10, 50,000 training images" if the runs say so, else "" */
