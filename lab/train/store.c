@@ -172,6 +172,37 @@ static locus_status check_pages(lab_store *store, locus_error *error) {
     return good ? LOCUS_OK : lab_store_fail(store, code == SQLITE_ROW ? SQLITE_CORRUPT : code, error);
 }
 
+/* That many names a store has when nothing need be added. */
+#define ADDED "'imported', 'note', 'scores', 'curves', 'costs', 'means'"
+enum { ADDITIONS = 6 };
+
+/* A store that is as it should be is not written to, so that opening one waits for nobody. */
+static locus_status add_missing(lab_store *store, locus_error *error) {
+    int64_t there = 0;
+    locus_status status =
+        lab_store_integer(store, "SELECT count(*) FROM sqlite_master WHERE name IN (" ADDED ")", &there, error);
+    if (status != LOCUS_OK || there == ADDITIONS)
+        return status;
+    status = lab_store_begin(store, error);
+    status = status == LOCUS_OK ? lab_store_execute(store, lab_store_additions, error) : status;
+    if (status == LOCUS_OK)
+        return lab_store_commit(store, error);
+    lab_store_rollback(store);
+    return status;
+}
+
+static locus_status look_around(lab_store *store, locus_error *error) {
+    int64_t imported = 0, note = 0;
+    locus_status status = lab_store_integer(
+        store, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'imported'", &imported, error);
+    if (status == LOCUS_OK)
+        status = lab_store_integer(store, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'note'",
+                                   &note, error);
+    store->imports = imported > 0;
+    store->notes = note > 0;
+    return status;
+}
+
 /* The file may be a stranger's: its schema calls no function that does anything, and nothing writes to its pages but
  * what is meant to. */
 static void distrust(sqlite3 *database) {
@@ -210,8 +241,8 @@ static locus_status open_database(lab_store *store, locus_error *error) {
             store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;", error);
     }
     status = status == LOCUS_OK ? check_pages(store, error) : status;
-    status = status == LOCUS_OK ? lab_store_add(store, error) : status;
-    return status == LOCUS_OK ? lab_store_look(store, error) : status;
+    status = status == LOCUS_OK ? add_missing(store, error) : status;
+    return status == LOCUS_OK ? look_around(store, error) : status;
 }
 
 /* ---- reading what may not be written ---- */
@@ -262,7 +293,7 @@ static locus_status open_sealed(lab_store *store, locus_error *error) {
         return lab_store_fail(store, code, error);
     locus_status status = check_schema(store, true, error);
     status = status == LOCUS_OK ? check_pages(store, error) : status;
-    return status == LOCUS_OK ? lab_store_look(store, error) : status;
+    return status == LOCUS_OK ? look_around(store, error) : status;
 }
 
 static bool may_be_written(const char *path) {

@@ -30,7 +30,7 @@ const char lab_store_schema[] =
     "CASE WHEN json_valid(config) THEN json_remove(config, '$.seed', '$.test_lengths', '$.checkpoint_seconds')" \
     " ELSE config END"
 
-static const char additions[] =
+const char lab_store_additions[] =
     "CREATE TABLE IF NOT EXISTS imported(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE);"
     "CREATE TABLE IF NOT EXISTS note(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE, text TEXT NOT NULL);"
     "CREATE VIEW IF NOT EXISTS scores AS SELECT " IDENTITY ", \"set\", final.name AS score, value"
@@ -48,33 +48,3 @@ static const char additions[] =
     " score) AS middle FROM (SELECT task, encoding, budget, setup, embedding_init, " SETTINGS " AS settings, \"set\","
     " final.name AS score, value FROM run JOIN final ON final.run = run.id WHERE state = 1))"
     " GROUP BY task, encoding, budget, setup, embedding_init, settings, \"set\", score;";
-/* That many names a store has when nothing need be added. */
-#define ADDED "'imported', 'note', 'scores', 'curves', 'costs', 'means'"
-enum { ADDITIONS = 6 };
-
-/* A store that is as it should be is not written to, so that opening one waits for nobody. */
-locus_status lab_store_add(lab_store *store, locus_error *error) {
-    int64_t there = 0;
-    locus_status status =
-        lab_store_integer(store, "SELECT count(*) FROM sqlite_master WHERE name IN (" ADDED ")", &there, error);
-    if (status != LOCUS_OK || there == ADDITIONS)
-        return status;
-    status = lab_store_begin(store, error);
-    status = status == LOCUS_OK ? lab_store_execute(store, additions, error) : status;
-    if (status == LOCUS_OK)
-        return lab_store_commit(store, error);
-    lab_store_rollback(store);
-    return status;
-}
-
-locus_status lab_store_look(lab_store *store, locus_error *error) {
-    int64_t imported = 0, note = 0;
-    locus_status status = lab_store_integer(
-        store, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'imported'", &imported, error);
-    if (status == LOCUS_OK)
-        status = lab_store_integer(store, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'note'",
-                                   &note, error);
-    store->imports = imported > 0;
-    store->notes = note > 0;
-    return status;
-}

@@ -25,10 +25,7 @@ locus_status lab_store_integer(lab_store *store, const char *sql, int64_t *value
 /* Runs a statement that gives no rows, and finalises it. */
 locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error);
 
-/* store_schema.c: an empty file becomes a store by this; what came later is added to a store that may be written; what
- * there is of it is looked for. */
-extern const char lab_store_schema[];
-locus_status lab_store_add(lab_store *store, locus_error *error);
-locus_status lab_store_look(lab_store *store, locus_error *error);
+/* store_schema.c: an empty file becomes a store by the first; the second adds what came later to one that lacks it. */
+extern const char lab_store_schema[], lab_store_additions[];
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cells, and the terminal's form. */
+#include "report/table.h"
 #include "io/fail.h"
 #include "io/printable.h"
 #include "report/tables/table_parts.h"
@@ -156,11 +157,7 @@ void lab_table_title(lab_table *table, const char *format, ...) {
 }
 
 size_t lab_table_rows(const lab_table *table) {
-    return table != NULL && table->column_count > 0 ? table->count / table->column_count : 0;
-}
-
-const lab_table_field *lab_table_at(const lab_table *table, size_t row, size_t column) {
-    return &table->cells[row * table->column_count + column];
+    return table != NULL ? lab_table_whole_rows(table) : 0;
 }
 
 /* ---- the terminal's form ---- */

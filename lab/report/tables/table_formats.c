@@ -49,7 +49,7 @@ bool lab_table_write_json(const lab_table *table, FILE *stream) {
     const size_t losses = lab_json_losses();
     cJSON *array = cJSON_CreateArray();
     bool good = true;
-    for (size_t row = 0; row < lab_table_rows(table); row++) {
+    for (size_t row = 0; row < lab_table_whole_rows(table); row++) {
         cJSON *object = cJSON_CreateObject();
         cJSON_AddItemToArray(array, object);
         if (table->title != NULL)
@@ -87,7 +87,7 @@ bool lab_table_write_csv(const lab_table *table, FILE *stream) {
         free(head);
     }
     fputc('\n', stream);
-    for (size_t row = 0; row < lab_table_rows(table); row++) {
+    for (size_t row = 0; row < lab_table_whole_rows(table); row++) {
         if (table->title != NULL)
             lab_csv_text(stream, table->title);
         for (size_t i = 0; i < table->column_count; i++) {
@@ -214,7 +214,7 @@ bool lab_table_write_latex(const lab_table *table, FILE *stream) {
     fputs("}\n\\toprule\n", stream);
     const bool good = put_latex_heads(table, stream);
     fputs(" \\\\\n\\midrule\n", stream);
-    for (size_t row = 0; row < lab_table_rows(table); row++) {
+    for (size_t row = 0; row < lab_table_whole_rows(table); row++) {
         for (size_t i = 0; i < table->column_count; i++) {
             fputs(i > 0 ? " & " : "", stream);
             put_latex_cell(lab_table_at(table, row, i), table->columns[i].numbers, stream);
@@ -255,7 +255,7 @@ bool lab_table_write_markdown(const lab_table *table, FILE *stream) {
     for (size_t i = 0; i < table->column_count; i++)
         fputs(table->columns[i].right ? "|--:" : "|---", stream);
     fputs("|\n", stream);
-    for (size_t row = 0; row < lab_table_rows(table); row++) {
+    for (size_t row = 0; row < lab_table_whole_rows(table); row++) {
         for (size_t i = 0; i < table->column_count; i++) {
             fputs("| ", stream);
             put_markdown(lab_table_at(table, row, i)->text, stream);

@@ -3,7 +3,11 @@
 #ifndef LAB_TABLE_PARTS_H
 #define LAB_TABLE_PARTS_H
 
-#include "report/tables/table.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+typedef struct lab_table lab_table; /* report/tables/table.h */
 
 typedef struct lab_table_field {
     char *text;                       /* what the terminal shows */
@@ -27,7 +31,12 @@ struct lab_table {
 };
 
 /* The whole rows, by row and column. */
-const lab_table_field *lab_table_at(const lab_table *table, size_t row, size_t column);
+static inline size_t lab_table_whole_rows(const lab_table *table) {
+    return table->column_count > 0 ? table->count / table->column_count : 0;
+}
+static inline const lab_table_field *lab_table_at(const lab_table *table, size_t row, size_t column) {
+    return &table->cells[row * table->column_count + column];
+}
 
 /* Writers; false: out of memory. */
 bool lab_table_write_json(const lab_table *table, FILE *stream);
