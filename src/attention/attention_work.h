@@ -24,8 +24,7 @@
 
 /* Tile and cache blocking. A tile of scores and its panels stay in the second cache level. */
 enum {
-    ATTENTION_QUERY_BLOCK = 48,    /* rows of a score tile: whole tiles of 6 or 8 rows (kernels/gemm_body.h), and in
-                                      float32 24 KiB, which leaves room beside it in the first cache level */
+    ATTENTION_QUERY_BLOCK = 64,    /* rows of a score tile */
     ATTENTION_KEY_BLOCK = 128,     /* columns of a score tile; a multiple of 8 (dropout) and of every vector length */
     ATTENTION_KEY_PANEL = 512,     /* keys that are transformed and kept at a time */
     ATTENTION_QUERY_CHUNK = 1024,  /* queries that a forward item keeps while the panels pass by */

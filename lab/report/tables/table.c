@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cells, and the terminal's form. */
-#include "report/table.h"
+#include "report/tables/table.h"
 #include "io/fail.h"
 #include "io/printable.h"
 #include "report/tables/table_parts.h"

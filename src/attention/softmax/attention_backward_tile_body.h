@@ -20,7 +20,7 @@ typedef struct backward_worker {
     real *g_key, *g_value;                    /* [panel][ld_key], [panel][ld_value] dk', dv' */
     real *rows;                               /* [128][the longer of both] */
     real *output_rows;                        /* [128][ld_value], where a value operator learns */
-    real *weight, *g_weight;                  /* tiles [48][128]: s, then a; da, then ds */
+    real *weight, *g_weight;                  /* tiles [64][128]: s, then a; da, then ds */
     real *product;                            /* [128] a row of scores, capped, before the factors */
     bool finite;                              /* all sums were, so far */
 } backward_worker;

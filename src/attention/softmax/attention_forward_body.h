@@ -28,7 +28,7 @@ typedef struct forward_worker {
     real *top, *total;        /* [group][chunk] m and l */
     real *key_columns;        /* a panel */
     real *values, *stage;     /* [panel][ld_value], [128][ld_key] */
-    real *tile;               /* [48][128] */
+    real *tile;               /* [64][128] */
     const real *panel_values; /* values, or the caller's own rows */
     ptrdiff_t ld_panel;
 } forward_worker;
