@@ -121,30 +121,13 @@ static void small(lab_train_config *config, const lab_budget_size *shrunk, lab_e
 }
 
 static void quick(lab_train_config *config) {
-    const lab_budget_size shrunk = {.dim = 128,
-                                    .heads = 4,
-                                    .feed_forward = 256,
-                                    .layers = 4,
-                                    .dev_samples = 1000,
-                                    .test_samples = 2000,
-                                    .batch = 32,
-                                    .steps = 5000,
-                                    .evaluate_every = 250,
-                                    .rate = 1e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(128, 4, 256, 4), LAB_SCORED(1000, 2000, 0),
+                                    LAB_STEPS(32, 5000, 250, 1e-3)};
     small(config, &shrunk, (lab_expression_options){.depth = 5, .arguments = 5, .shortest = 9, .longest = 101});
 }
 
 static void smoke(lab_train_config *config) {
-    const lab_budget_size shrunk = {.dim = 64,
-                                    .heads = 4,
-                                    .feed_forward = 128,
-                                    .layers = 2,
-                                    .dev_samples = 256,
-                                    .test_samples = 512,
-                                    .batch = 32,
-                                    .steps = 3000,
-                                    .evaluate_every = 200,
-                                    .rate = 2e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 128, 2), LAB_SCORED(256, 512, 0), LAB_STEPS(32, 3000, 200, 2e-3)};
     small(config, &shrunk, (lab_expression_options){.depth = 4, .arguments = 4, .shortest = 9, .longest = 41});
     config->train_samples = 16000;
 }

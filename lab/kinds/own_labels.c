@@ -87,27 +87,13 @@ static void paper(lab_train_config *config) {
 }
 
 static void quick(lab_train_config *config) {
-    const lab_budget_size shrunk = {.dim = 128,
-                                    .heads = 4,
-                                    .feed_forward = 256,
-                                    .layers = 4,
-                                    .batch = 32,
-                                    .steps = 3000,
-                                    .evaluate_every = 250,
-                                    .rate = 1e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(128, 4, 256, 4), LAB_STEPS(32, 3000, 250, 1e-3)};
     paper(config);
     lab_budget_shrink(config, &shrunk);
 }
 
 static void smoke(lab_train_config *config) {
-    const lab_budget_size shrunk = {.dim = 64,
-                                    .heads = 4,
-                                    .feed_forward = 128,
-                                    .layers = 2,
-                                    .batch = 32,
-                                    .steps = 500,
-                                    .evaluate_every = 50,
-                                    .rate = 2e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 128, 2), LAB_STEPS(32, 500, 50, 2e-3)};
     paper(config);
     lab_budget_shrink(config, &shrunk);
 }

@@ -43,16 +43,8 @@ static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
 /* ---- budgets ---- */
 
 static void search_paper(lab_train_config *config) {
-    const lab_budget_size published = {.dim = 128,
-                                       .heads = 4,
-                                       .feed_forward = 512,
-                                       .layers = 3,
-                                       .dev_samples = 64,
-                                       .test_samples = 256,
-                                       .batch = 16,
-                                       .steps = 65000,
-                                       .evaluate_every = 1000,
-                                       .rate = 1e-3};
+    const lab_budget_size published = {LAB_SIZES(128, 4, 512, 3), LAB_SCORED(64, 256, 0),
+                                       LAB_STEPS(16, 65000, 1000, 1e-3)};
     lab_budget_shrink(config, &published);
     config->model.norm = LAB_NORM_BEFORE;
     config->data.problems.sequence = 513;
@@ -83,17 +75,8 @@ static void small(lab_train_config *config, const lab_budget_size *shrunk, size_
 
 static void quick(lab_train_config *config) {
     lab_problem_options *of = &config->data.problems;
-    const lab_budget_size shrunk = {.dim = 128,
-                                    .heads = 4,
-                                    .feed_forward = 512,
-                                    .layers = 3,
-                                    .dev_samples = 32,
-                                    .test_samples = 128,
-                                    .greedy_samples = 128,
-                                    .batch = 16,
-                                    .steps = 1500,
-                                    .evaluate_every = 100,
-                                    .rate = 1e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(128, 4, 512, 3), LAB_SCORED(32, 128, 128),
+                                    LAB_STEPS(16, 1500, 100, 1e-3)};
     small(config, &shrunk, 321);
     of->digits = of->digits > 0 ? 6 : 0;
     if (!config->task->solved) {
@@ -106,17 +89,7 @@ static void quick(lab_train_config *config) {
 
 static void smoke(lab_train_config *config) {
     lab_problem_options *of = &config->data.problems;
-    const lab_budget_size shrunk = {.dim = 64,
-                                    .heads = 4,
-                                    .feed_forward = 256,
-                                    .layers = 2,
-                                    .dev_samples = 16,
-                                    .test_samples = 32,
-                                    .greedy_samples = 32,
-                                    .batch = 16,
-                                    .steps = 1500,
-                                    .evaluate_every = 100,
-                                    .rate = 2e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 256, 2), LAB_SCORED(16, 32, 32), LAB_STEPS(16, 1500, 100, 2e-3)};
     small(config, &shrunk, 129);
     of->digits = of->digits > 0 ? 2 : 0;
     of->length_mean = of->length_mean > 0.0 ? 6.0 : 0.0;

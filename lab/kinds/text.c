@@ -43,30 +43,14 @@ static void paper(lab_train_config *config) {
 }
 
 static void quick(lab_train_config *config) {
-    const lab_budget_size shrunk = {.dim = 192,
-                                    .heads = 6,
-                                    .feed_forward = 768,
-                                    .layers = 4,
-                                    .dev_samples = 64,
-                                    .batch = 16,
-                                    .steps = 1000,
-                                    .evaluate_every = 100,
-                                    .rate = 1e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(192, 6, 768, 4), LAB_SCORED(64, 0, 0), LAB_STEPS(16, 1000, 100, 1e-3)};
     paper(config);
     lab_budget_shrink(config, &shrunk);
     config->data.text.sequence = 257;
 }
 
 static void smoke(lab_train_config *config) {
-    const lab_budget_size shrunk = {.dim = 64,
-                                    .heads = 4,
-                                    .feed_forward = 256,
-                                    .layers = 2,
-                                    .dev_samples = 32,
-                                    .batch = 16,
-                                    .steps = 250,
-                                    .evaluate_every = 50,
-                                    .rate = 2e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 256, 2), LAB_SCORED(32, 0, 0), LAB_STEPS(16, 250, 50, 2e-3)};
     paper(config);
     lab_budget_shrink(config, &shrunk);
     config->data.text.sequence = 129;

@@ -64,30 +64,13 @@ static void small(lab_train_config *config, const lab_budget_size *shrunk, doubl
 }
 
 static void quick(lab_train_config *config) {
-    const lab_budget_size shrunk = {.dim = 128,
-                                    .heads = 4,
-                                    .feed_forward = 512,
-                                    .dev_samples = 256,
-                                    .test_samples = 1000,
-                                    .greedy_samples = 128,
-                                    .batch = 32,
-                                    .steps = 1500,
-                                    .evaluate_every = 50,
-                                    .rate = 2e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(128, 4, 512, 0), LAB_SCORED(256, 1000, 128),
+                                    LAB_STEPS(32, 1500, 50, 2e-3)};
     small(config, &shrunk, 5.0);
 }
 
 static void smoke(lab_train_config *config) {
-    const lab_budget_size shrunk = {.dim = 64,
-                                    .heads = 4,
-                                    .feed_forward = 256,
-                                    .dev_samples = 128,
-                                    .test_samples = 256,
-                                    .greedy_samples = 128,
-                                    .batch = 32,
-                                    .steps = 600,
-                                    .evaluate_every = 25,
-                                    .rate = 2e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 256, 0), LAB_SCORED(128, 256, 128), LAB_STEPS(32, 600, 25, 2e-3)};
     small(config, &shrunk, 4.0);
 }
 

@@ -150,30 +150,12 @@ static void small(lab_train_config *config, const lab_budget_size *shrunk, doubl
 }
 
 static void quick(lab_train_config *config) {
-    const lab_budget_size shrunk = {.dim = 64,
-                                    .heads = 4,
-                                    .feed_forward = 256,
-                                    .dev_samples = 256,
-                                    .test_samples = 512,
-                                    .greedy_samples = 128,
-                                    .batch = 32,
-                                    .steps = 2500,
-                                    .evaluate_every = 50,
-                                    .rate = 2e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 256, 0), LAB_SCORED(256, 512, 128), LAB_STEPS(32, 2500, 50, 2e-3)};
     small(config, &shrunk, 20.0);
 }
 
 static void smoke(lab_train_config *config) {
-    const lab_budget_size shrunk = {.dim = 64,
-                                    .heads = 4,
-                                    .feed_forward = 256,
-                                    .dev_samples = 128,
-                                    .test_samples = 256,
-                                    .greedy_samples = 128,
-                                    .batch = 32,
-                                    .steps = 1500,
-                                    .evaluate_every = 25,
-                                    .rate = 2e-3};
+    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 256, 0), LAB_SCORED(128, 256, 128), LAB_STEPS(32, 1500, 25, 2e-3)};
     small(config, &shrunk, 16.0);
 }
 

@@ -20,6 +20,9 @@ typedef struct lab_budget_size {
     uint64_t steps, evaluate_every;
     double rate;
 } lab_budget_size;
+#define LAB_SIZES(d, h, f, l) .dim = d, .heads = h, .feed_forward = f, .layers = l
+#define LAB_SCORED(dev, test, greedy) .dev_samples = dev, .test_samples = test, .greedy_samples = greedy
+#define LAB_STEPS(b, s, every, r) .batch = b, .steps = s, .evaluate_every = every, .rate = r
 void lab_budget_shrink(lab_train_config *config, const lab_budget_size *size);
 
 /* AdamW, a checkpoint a minute, and a rate that rises and falls as in the published experiments. */
