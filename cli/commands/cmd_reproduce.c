@@ -205,7 +205,7 @@ static int print(const reproduce *job, const lab_findings *findings) {
             cJSON_AddStringToObject(root, "runs", job->runs);
         return cli_json_print(root);
     }
-    cli_reproduce_print(&view, stdout);
+    cli_reproduce_print(&view);
     cli_say("\nwritten: %s%s%s%s%s\n", job->markdown, job->page != NULL ? ", " : "", job->page != NULL ? job->page : "",
             job->runs != NULL ? ", " : "", job->runs != NULL ? job->runs : "");
     return 0;

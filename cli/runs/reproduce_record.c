@@ -254,7 +254,7 @@ static int show(const record *from, const cli_arguments *asked) {
             cJSON_AddStringToObject(root, "markdown", from->markdown);
         return cli_json_print(root);
     }
-    cli_reproduce_print(&view, stdout);
+    cli_reproduce_print(&view);
     return 0;
 }
 

@@ -141,22 +141,22 @@ static void print_pairs(const lab_reproduction_view *view) {
     print_blocks(view, &(part){.show = show_pair, .pairs = true}, "with decay less without");
 }
 
-void cli_reproduce_print(const lab_reproduction_view *view, FILE *stream) {
+void cli_reproduce_print(const lab_reproduction_view *view) {
     const bool prose = cli_form == LAB_TABLE_TEXT;
     print_head(view);
     print_blocks(view, &(part){.show = show_score, .guesses = true}, "");
     if (prose)
-        lab_legend_write(view, stream);
+        lab_legend_write(view, stdout);
     print_whole(view);
     if (view->table->decay == LAB_DECAY_BOTH)
         print_pairs(view);
     if (!prose)
         return;
-    lab_others_write(view, stream, false);
-    fputs("\nWhat the measured table says (docs/reproduction.md has the rules)\n\n", stream);
-    lab_claims_write(view, stream, false);
-    fputs("\nWhat it does not tell apart\n\n", stream);
-    lab_separation_write(view, stream, false);
-    fputs("\nWhat differs from budget paper, and whose its settings are\n\n", stream);
-    lab_deviations_write(view, stream, false);
+    lab_others_write(view, stdout, false);
+    fputs("\nWhat the measured table says (docs/reproduction.md has the rules)\n\n", stdout);
+    lab_claims_write(view, stdout, false);
+    fputs("\nWhat it does not tell apart\n\n", stdout);
+    lab_separation_write(view, stdout, false);
+    fputs("\nWhat differs from budget paper, and whose its settings are\n\n", stdout);
+    lab_deviations_write(view, stdout, false);
 }

@@ -5,6 +5,6 @@
 
 #include "report/reproduction/reproduction_report.h"
 
-void cli_reproduce_print(const lab_reproduction_view *view, FILE *stream);
+void cli_reproduce_print(const lab_reproduction_view *view);
 
 #endif

@@ -3,6 +3,7 @@
  * for the terminal, as Markdown and as JSON. Two files for each table; tools/golden_report.py computes the statistics
  * of every field, and the contrasts and intervals of every comparison, from the planted scores and looks for them
  * there. No two scores are equal. A store that is written as JSON and read again gives the same page. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -257,6 +259,20 @@ static void check_round_trip(lab_store *store, const lab_reproduction_request *r
 
 /* ---- whole ---- */
 
+/* What the program prints on standard output. */
+static void put_terminal(const lab_reproduction_view *view, FILE *stream) {
+    char *printed = NULL;
+    size_t bytes;
+    const int file = open(scratch_path("printed"), O_RDWR | O_CREAT | O_TRUNC, 0600), saved = dup(STDOUT_FILENO);
+    assert_true(fflush(stdout) == 0 && file >= 0 && saved >= 0 && dup2(file, STDOUT_FILENO) == STDOUT_FILENO);
+    cli_reproduce_print(view);
+    assert_true(fflush(stdout) == 0 && dup2(saved, STDOUT_FILENO) == STDOUT_FILENO);
+    assert_true(close(file) == 0 && close(saved) == 0);
+    OK(lab_file_read(scratch_path("printed"), &printed, &bytes, &failed));
+    fputs(printed, stream);
+    free(printed);
+}
+
 static void compare(const lab_reproduction_request *request, const char *expected) {
     lab_store *store = NULL;
     char *text = NULL, name[64];
@@ -273,7 +289,7 @@ static void compare(const lab_reproduction_request *request, const char *expecte
     OK(lab_findings_make(&findings, &table, &result, &failed));
     const lab_reproduction_view view = view_of_all();
     fputs("==== terminal\n", stream);
-    cli_reproduce_print(&view, stream);
+    put_terminal(&view, stream);
     fputs("==== Markdown\n", stream);
     put_markdown(&view, stream);
     assert_int_equal(fclose(stream), 0);
