@@ -28,8 +28,9 @@ double lab_value_chance(const struct lab_outcome *outcome); /* one of the classe
 #define LAB_PAIR_SAMPLES \
     "{train_samples} / {dev_samples} / {test_samples} samples for training, development and test; data seed " \
     "{data_seed}"
-#define LAB_PAIR_SPEED_NOTE "Tokens are those of inputs and targets; nothing is padded."
-#define LAB_READ_SPEED_NOTE "Tokens are those that the model reads; nothing is padded."
+#define LAB_MEMORY_NOTE " Memory is the process's peak resident size."
+#define LAB_PAIR_SPEED_NOTE "Real tokens are those of inputs and targets; nothing is padded." LAB_MEMORY_NOTE
+#define LAB_READ_SPEED_NOTE "Tokens are those that the model reads; nothing is padded." LAB_MEMORY_NOTE
 
 extern const lab_curve_words lab_curves_by_steps, lab_curves_of_sequences;
 

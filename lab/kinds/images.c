@@ -149,6 +149,6 @@ const lab_task_class lab_images_class = {
     .model_samples = "{train_samples} training images, {test_samples} test images, which are the development set too",
     .curves = &curves,
     .turns = "along an axis",
-    .speed_note = "Tokens are the places of the grid that the encoder reads.",
+    .speed_note = "Tokens are the places of the grid that the encoder reads." LAB_MEMORY_NOTE,
     .no_generate = "classifies images and generates nothing: 'locus eval' names what pictures show",
 };

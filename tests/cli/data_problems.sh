@@ -124,7 +124,7 @@ refuses 2 "did you mean 'substring-index'" "$locus" data make substring-indx -o 
 # Files that are no problems.
 # Limits are whole numbers, as they are typed.
 refuses 2 'n must be from 1 to 4294967295, not 0' "$locus" data make addition -n 0 -o x.jsonl
-refuses 2 'sequence must be from 2 to 1000000, not 1' "$locus" data inspect addition --sequence 1
+refuses 2 'sequence must be from 2 to 1000000000, not 1' "$locus" data inspect addition --sequence 1
 
 broken() {
     printf '%s\n' "$2" >bad.jsonl
