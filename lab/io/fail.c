@@ -60,7 +60,8 @@ locus_status lab_fail_system(locus_error *error, const char *action, const char 
         snprintf(reason, sizeof reason, "system error %d", code);
     locus_status status = code == ENOMEM ? LOCUS_ERROR_MEMORY : LOCUS_ERROR_IO;
     const char *shown = path_end(path);
-    return lab_fail(error, status, NULL, "cannot %s '%s%s': %s", action, shown == path ? "" : "…", shown, reason);
+    const char *there = code == ENOENT || code == ENOTDIR ? NULL : LAB_FAIL_THERE;
+    return lab_fail(error, status, there, "cannot %s '%s%s': %s", action, shown == path ? "" : "…", shown, reason);
 }
 
 locus_status lab_fail_file(locus_error *error, const char *path, const char *format, ...) {

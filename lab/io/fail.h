@@ -18,6 +18,7 @@ locus_status lab_fail(locus_error *error, locus_status status, const char *argum
 
 /* A system call failed: "cannot <action> '<path>': <the system's reason>". `code` is errno's value. Returns IO, or
  * MEMORY for ENOMEM. */
+#define LAB_FAIL_THERE "there" /* the error's argument, unless nothing is at `path`: it may be read another time */
 locus_status lab_fail_system(locus_error *error, const char *action, const char *path, int code);
 
 /* Something is wrong with a file: "'<path>' <what is wrong>", for example "'x.npy' is cut: …". Returns IO. */

@@ -55,6 +55,9 @@ locus_status lab_page_angles(lab_page *page, const lab_summary_section *section,
 
 /* The trained model of the row's first finished run, with its configuration. */
 locus_status lab_page_model(lab_page *page, const lab_summary_row *row, lab_model **model, locus_error *error);
+/* Whether what failed may be there the next time: memory, or a checkpoint that the system could not read now. One that
+ * is lost or spoilt costs its picture, not the page. */
+bool lab_page_may_pass(locus_status status, const locus_error *reason);
 
 /* Whether any seed of any row has been finished. */
 bool lab_page_has_scores(const lab_summary_section *section);

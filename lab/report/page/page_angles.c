@@ -159,11 +159,11 @@ static locus_status put_row(lab_page *page, const lab_summary_row *row, const ch
     lab_spectrum spectrum = {0};
     lab_model *model = NULL;
     locus_status drawn = LOCUS_OK;
-    locus_error reason;
+    locus_error reason = {0};
     locus_status status = row->done > 0 ? lab_page_model(page, row, &model, &reason) : LOCUS_ERROR_IO;
     if (status == LOCUS_OK)
         status = trained_angles(&spectrum, model, &reason);
-    if (status == LOCUS_ERROR_MEMORY) {
+    if (lab_page_may_pass(status, &reason)) {
         drawn = lab_fail(error, status, NULL, "%s", reason.message);
     } else if (status == LOCUS_OK && spectrum.count > 0) {
         fputs((*shown)++ == 0 ? "<figure data-save=\"charts\">\n" : "", page->file);

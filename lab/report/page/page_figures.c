@@ -223,6 +223,10 @@ locus_status lab_page_model(lab_page *page, const lab_summary_row *row, lab_mode
     return lab_train_load(run, page->options->folder, &config, model, error);
 }
 
+bool lab_page_may_pass(locus_status status, const locus_error *reason) {
+    return status == LOCUS_ERROR_MEMORY || (status == LOCUS_ERROR_IO && strcmp(reason->argument, LAB_FAIL_THERE) == 0);
+}
+
 /* Of a pattern, the first layer's. */
 static locus_status trained_kernel(lab_kernel *kernel, const lab_model *model, size_t reach, locus_error *error) {
     const lab_model_config *sizes = lab_model_get_config(model);
@@ -247,8 +251,7 @@ typedef struct kernel_cells {
     const char *opening;
 } kernel_cells;
 
-/* One cell; nothing for an encoding that is not on a sequence. A lost checkpoint costs its picture, not the page, but
- * memory may be there the next time. */
+/* One cell; nothing for an encoding that is not on a sequence. */
 static locus_status put_kernel(lab_page *page, const lab_summary_row *row, kernel_cells *cells, const char *id,
                                locus_error *error) {
     lab_model *model = NULL;
@@ -260,7 +263,7 @@ static locus_status put_kernel(lab_page *page, const lab_summary_row *row, kerne
         fputs(cells->opening, page->file);
     if (status == LOCUS_OK && shown)
         status = trained_kernel(&kernel, model, cells->reach, &reason);
-    if (status == LOCUS_ERROR_MEMORY) {
+    if (lab_page_may_pass(status, &reason)) {
         drawn = lab_fail(error, status, NULL, "%s", reason.message);
     } else if (status == LOCUS_OK && shown) {
         drawn = draw_kernel(page, row, &kernel, id, cells->width, error);
