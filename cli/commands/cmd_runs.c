@@ -16,8 +16,8 @@
 
 /* ---- list ---- */
 
-/* Of the configuration the list shows what is named here, and of trees and expressions a variant: of 10,000 runs reading
- * all that text would take longer than anything else. */
+/* Of the configuration the list shows what is named here, and of trees and expressions a variant: of 10,000 runs
+ * reading all that text would take longer than anything else. */
 static bool says_more(const char *config) {
     static const char *const names[] = {"\"position_scale\"", "\"logit_scale\""};
     bool says = false;

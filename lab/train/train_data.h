@@ -27,8 +27,8 @@ locus_status lab_train_set(lab_dataset *set, const lab_train_config *config, con
                            locus_error *error);
 
 /* Fills what follows from files: the vocabulary and digest of a text, the digest of files of expressions, and of a
- * pretrained encoder its digest, vocabulary and longest input; the digest of the parameters that it begins with. Does nothing where it has been done, or where there are
- * no files. */
+ * pretrained encoder its digest, vocabulary and longest input; the digest of the parameters that it begins with. Does
+ * nothing where it has been done, or where there are no files. */
 locus_status lab_train_look(lab_train_config *config, locus_error *error);
 
 /* Copies what scoring needs into a run's folder: a tokenizer's files, where the task or a pretrained encoder has one,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections that have one name and differ in other options of their configurations are told apart by these: "rate 0.0003,
- * layers 2". What they have in common does not tell anything. */
+/* Sections that have one name and differ in other options of their configurations are told apart by these:
+ * "rate 0.0003, layers 2". What they have in common does not tell anything. */
 #include "report/tables/summary_parts.h"
 
 #include <cjson/cJSON.h>
