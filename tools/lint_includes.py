@@ -74,7 +74,7 @@ def allowed(room, other):
 def target_of(path, header):
     """The file that an #include "…" names: from the product's root, of the program's also in its folders, or from the laboratory's."""
     product = path.split("/")[0]
-    folders = [str(f.relative_to(SOURCE)) for f in (SOURCE / "cli").iterdir() if f.is_dir()]
+    folders = [str(f.relative_to(SOURCE)) for f in (SOURCE / "cli").glob("*") if f.is_dir()]
     roots = {"src": ["src"], "lab": ["lab"], "cli": ["cli", *folders, "lab"]}[product]
     return next((f"{root}/{header}" for root in roots if (SOURCE / root / header).is_file()), None)
 
