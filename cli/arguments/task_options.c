@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See task_options.h. */
 #include "task_options.h"
 
 #include "command.h"

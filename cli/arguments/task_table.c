@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See task_table.h. */
 #include "task_table.h"
 
 #include "train/config_options.h"

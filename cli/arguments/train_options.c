@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See train_options.h. */
 #include "train_options.h"
 
 #include "output.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See vary.h. */
 #include "vary.h"
 
 #include "output.h"

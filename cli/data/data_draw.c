@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Samples that a command of `locus data` draws or reads. */
 #include "data_draw.h"
 
 #include "output.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See data_labelled.h. */
 #include "data_labelled.h"
 
 #include "output.h"

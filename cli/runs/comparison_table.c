@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See comparison_table.h. */
 #include "comparison_table.h"
 
 #include "output.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See runs_edit.h. */
 #include "runs_edit.h"
 
 #include "output.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See score_columns.h. */
 #include "score_columns.h"
 
 #include <math.h>

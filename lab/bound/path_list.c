@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See path_list.h. */
 #include "bound/path_list.h"
 
 #include "io/fail.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See position_list.h. */
 #include "bound/position_list.h"
 
 #include "io/fail.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See csv.h. */
 #include "io/csv.h"
 
 #include "io/printable.h"

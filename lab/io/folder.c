@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See folder.h. */
 #include "io/folder.h"
 
 #include "io/fail.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See record.h. */
 #include "io/record.h"
 
 /* Bit by bit over the reflected polynomial: what is written so are curves, a few bytes at a time. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See class_parts.h. */
 #include "kinds/class_parts.h"
 
 #include <cjson/cJSON.h>

@@ -61,14 +61,13 @@ static bool tell(const lab_train_config *config, char *text, size_t room) {
     lab_labelled_facts facts;
     if (config->data.path == NULL || lab_labelled_look(&config->data, config->data_seed, &facts, NULL) != LOCUS_OK)
         return false;
-    lab_labelled_facts_free(&facts);
-    if (facts.shared[LAB_SET_DEV] + facts.shared[LAB_SET_TEST] == 0)
-        return false;
-    snprintf(text, room,
+    const bool shares = facts.shared[LAB_SET_DEV] + facts.shared[LAB_SET_TEST] > 0;
+    snprintf(text, shares ? room : 0,
              "%zu of %zu development and %zu of %zu test samples stand in the training set, too: their scores say less",
              facts.shared[LAB_SET_DEV], facts.samples[LAB_SET_DEV], facts.shared[LAB_SET_TEST],
              facts.samples[LAB_SET_TEST]);
-    return true;
+    lab_labelled_facts_free(&facts);
+    return shares;
 }
 
 static locus_status keep(const lab_train_config *config, const char *folder, locus_error *error) {
@@ -180,9 +179,7 @@ const lab_task_class lab_labelled_class = {
     .describe = describe,
     .legend = legend,
     .page_legend = page_legend,
-    .model_samples =
-        "{train_samples} / {dev_samples} / {test_samples} samples for training, development and test; data "
-        "seed {data_seed}",
+    .model_samples = LAB_PAIR_SAMPLES,
     .curves = &curves,
     .turns = "along the order",
     .speed_note = LAB_READ_SPEED_NOTE,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See architecture.h. */
 #include "model/architecture.h"
 
 #include "nn/convolution.h"

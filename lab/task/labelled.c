@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See labelled.h. */
 #include "task/labelled.h"
 
 #include "io/digest.h"

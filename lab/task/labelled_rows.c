@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See labelled_rows.h. */
 #include "task/labelled_rows.h"
 
 #include "io/fail.h"

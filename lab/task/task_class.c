@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See task_class.h. */
 #include "task/task_class.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See config_options.h. */
 #include "train/config_options.h"
 
 #include "task/option_rows.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See option_use.h. */
 #include "train/option_use.h"
 
 #include "model/architecture.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_export.h. */
 #define _DEFAULT_SOURCE 1 /* timegm */
 #include "train/run_export.h"
 

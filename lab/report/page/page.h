@@ -4,9 +4,11 @@
 #define LAB_PAGE_H
 
 #include "model/model.h"
-#include "report/page/report.h"
+#include "report/tables/summary.h"
 
 #include <stdio.h>
+
+typedef struct lab_report_options lab_report_options; /* report.h */
 
 typedef struct lab_page {
     FILE *file;

@@ -5,6 +5,7 @@
 #include "report/figures/figure.h"
 #include "report/page/chart_draw.h"
 #include "report/page/page.h"
+#include "report/page/report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "report/figures/kernel.h"
 #include "report/page/chart_draw.h"
 #include "report/page/page.h"
+#include "report/page/report.h"
 
 #include "train/train.h"
 

@@ -5,27 +5,10 @@
 
 #include "train/config.h"
 
+#include "report/tables/statistic_json.h"
+
 #include <cjson/cJSON.h>
 #include <math.h>
-
-static void add_number(cJSON *object, const char *name, double value) {
-    if (isfinite(value))
-        cJSON_AddNumberToObject(object, name, value);
-    else
-        cJSON_AddNullToObject(object, name);
-}
-
-static void add_statistic(cJSON *object, const char *name, const lab_statistic *statistic) {
-    if (statistic->count == 0) {
-        cJSON_AddNullToObject(object, name);
-        return;
-    }
-    cJSON *entry = cJSON_AddObjectToObject(object, name);
-    cJSON_AddNumberToObject(entry, "mean", statistic->mean);
-    cJSON_AddNumberToObject(entry, "deviation", statistic->deviation);
-    cJSON_AddNumberToObject(entry, "seeds", (double)statistic->count);
-    add_number(entry, "half_width_95", statistic->half_width);
-}
 
 static void add_published(cJSON *object, const lab_published *found) {
     if (found == NULL) {
@@ -35,7 +18,7 @@ static void add_published(cJSON *object, const lab_published *found) {
     cJSON *entry = cJSON_AddObjectToObject(object, "published");
     cJSON_AddStringToObject(entry, "budget", found->budget);
     cJSON_AddNumberToObject(entry, "mean", found->accuracy);
-    add_number(entry, "deviation", found->deviation < 0 ? INFINITY : found->deviation);
+    lab_json_number(entry, "deviation", found->deviation < 0 ? INFINITY : found->deviation);
     cJSON_AddStringToObject(entry, "source", found->source);
     if (found->doubt != NULL)
         cJSON_AddStringToObject(entry, "doubt", found->doubt);
@@ -55,9 +38,9 @@ static void add_learning(cJSON *object, const lab_field *field, lab_measure meas
     }
     cJSON *entry = cJSON_AddObjectToObject(object, "learning");
     cJSON_AddStringToObject(entry, "state", names[lab_learning_judge(learning, score, measure, chance)]);
-    add_number(entry, "gain", learning->curves > 0 ? learning->gain : INFINITY);
+    lab_json_number(entry, "gain", learning->curves > 0 ? learning->gain : INFINITY);
     cJSON_AddNumberToObject(entry, "curves", (double)learning->curves);
-    add_statistic(entry, "longer", &learning->longer);
+    lab_json_statistic(entry, "longer", &learning->longer);
     cJSON_AddNumberToObject(entry, "longer_steps", (double)learning->longer_steps);
 }
 
@@ -70,12 +53,12 @@ static cJSON *field_json(const lab_reproduction_view *view, size_t row, size_t c
     cJSON_AddStringToObject(object, "encoding", lab_reproduction_encoding(view->table, row, column, encoding));
     cJSON_AddNumberToObject(object, "done", (double)field->done);
     cJSON_AddNumberToObject(object, "of", (double)field->of);
-    add_statistic(object, "accuracy", &field->accuracy);
-    add_statistic(object, "exact", &field->exact);
-    add_statistic(object, "greedy_exact", &field->greedy_exact);
-    add_statistic(object, "loss", &field->loss);
-    add_statistic(object, "perplexity", &field->perplexity);
-    add_statistic(object, "score", lab_field_score(field, one->measure));
+    lab_json_statistic(object, "accuracy", &field->accuracy);
+    lab_json_statistic(object, "exact", &field->exact);
+    lab_json_statistic(object, "greedy_exact", &field->greedy_exact);
+    lab_json_statistic(object, "loss", &field->loss);
+    lab_json_statistic(object, "perplexity", &field->perplexity);
+    lab_json_statistic(object, "score", lab_field_score(field, one->measure));
     add_learning(object, field, lab_learning_measure(one->measure), view->result->chance[column]);
     cJSON_AddBoolToObject(object, "dropped_worst", field->dropped);
     add_published(object, lab_view_published(view, row, column));
@@ -144,8 +127,8 @@ static cJSON *item_json(const lab_reproduction_view *view, const lab_claim_item 
     cJSON_AddStringToObject(object, "column", column->name);
     cJSON_AddStringToObject(object, "subject", column->rows[item->subject].key);
     cJSON_AddStringToObject(object, "rival", item->rival == SIZE_MAX ? "chance" : column->rows[item->rival].key);
-    add_number(object, "difference", item->contrast.missing ? INFINITY : item->contrast.difference);
-    add_number(object, "half_width", item->contrast.half_width);
+    lab_json_number(object, "difference", item->contrast.missing ? INFINITY : item->contrast.difference);
+    lab_json_number(object, "half_width", item->contrast.half_width);
     cJSON_AddNumberToObject(object, "level", 1 - item->miss);
     cJSON_AddNumberToObject(object, "p", item->p);
     if (item->binomial > 0) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A summary as JSON, with the names that the tables use. */
+#include "report/tables/statistic_json.h"
 #include "report/tables/summary.h"
 
 #include <cjson/cJSON.h>
@@ -8,21 +9,6 @@
 #include <string.h>
 
 static const char *const state_names[] = {"started", "done", "stopped", "failed"};
-
-static void add_statistic(cJSON *object, const char *name, const lab_statistic *statistic) {
-    if (statistic->count == 0) {
-        cJSON_AddNullToObject(object, name);
-        return;
-    }
-    cJSON *entry = cJSON_AddObjectToObject(object, name);
-    cJSON_AddNumberToObject(entry, "mean", statistic->mean);
-    cJSON_AddNumberToObject(entry, "deviation", statistic->deviation);
-    cJSON_AddNumberToObject(entry, "seeds", (double)statistic->count);
-    if (isfinite(statistic->half_width))
-        cJSON_AddNumberToObject(entry, "half_width_95", statistic->half_width);
-    else
-        cJSON_AddNullToObject(entry, "half_width_95");
-}
 
 static void add_published(cJSON *object, const char *name, bool known, double mean, double deviation) {
     if (!known) {
@@ -65,9 +51,9 @@ static void add_bins(cJSON *object, const char *name, const lab_summary_bins *bi
         else
             cJSON_AddNullToObject(entry, "high");
         cJSON_AddNumberToObject(entry, "samples", (double)bin->samples);
-        add_statistic(entry, "accuracy", &scores[i].accuracy);
-        add_statistic(entry, "exact", &scores[i].exact);
-        add_statistic(entry, "greedy_exact", &scores[i].greedy_exact);
+        lab_json_statistic(entry, "accuracy", &scores[i].accuracy);
+        lab_json_statistic(entry, "exact", &scores[i].exact);
+        lab_json_statistic(entry, "greedy_exact", &scores[i].greedy_exact);
     }
 }
 
@@ -91,7 +77,7 @@ static void add_of_kind(cJSON *object, const lab_summary_section *section, const
     }
     for (size_t c = 0; c < class->column_count; c++)
         if ((class->columns[c].flags & LAB_SCORE_SIDE) != 0 && !is_always(class->columns[c].name))
-            add_statistic(object, class->columns[c].name, &row->scores[c]);
+            lab_json_statistic(object, class->columns[c].name, &row->scores[c]);
     if (class->develops_on_test) {
         add_published(object, "published_half", row->has_published_half, row->published_half,
                       row->published_half_deviation);
@@ -110,16 +96,16 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
                       {"peak_bytes", &row->peak_bytes},
                       {"parameters", &row->parameters}};
     for (size_t i = 0; i < ALWAYS; i++)
-        add_statistic(object, always[i], lab_summary_named(section, row, always[i]));
+        lab_json_statistic(object, always[i], lab_summary_named(section, row, always[i]));
     for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++)
-        add_statistic(object, statistics[i].name, statistics[i].value);
+        lab_json_statistic(object, statistics[i].name, statistics[i].value);
     cJSON *lengths = cJSON_AddArrayToObject(object, "lengths");
     for (size_t i = 0; i < section->length_count; i++) {
         cJSON *entry = cJSON_CreateObject();
         cJSON_AddItemToArray(lengths, entry);
         cJSON_AddNumberToObject(entry, "length", (double)section->lengths[i]);
-        add_statistic(entry, "accuracy", &row->at_length[i]);
-        add_statistic(entry, "greedy_exact", &row->greedy_at_length[i]);
+        lab_json_statistic(entry, "accuracy", &row->at_length[i]);
+        lab_json_statistic(entry, "greedy_exact", &row->greedy_at_length[i]);
     }
     add_of_kind(object, section, row);
     add_published(object, "published", row->has_published, row->published, row->published_deviation);
