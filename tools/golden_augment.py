@@ -9,7 +9,7 @@ on Pillow images, nearest neighbour, filled with grey 128.
     output  [N, 3, 32, 32]    bytes, four to an int32
     normalised [3, 32, 32]    image 0 by ToTensor and Normalize, float32
 
-and as a text: operations, their names in order. A value is what lab/task/augment_operations.h says it is.
+and as a text: operations, their names in order. A value is what lab/task/images/augment_operations.h says it is.
 Usage: python3 tools/golden_augment.py (needs torchvision, Pillow, numpy; the file names their versions)."""
 import pathlib
 

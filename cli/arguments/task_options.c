@@ -4,8 +4,8 @@
 
 #include "command.h"
 #include "output.h"
-#include "train/config_options.h"
-#include "train/option_use.h"
+#include "train/configuration/config_options.h"
+#include "train/configuration/option_use.h"
 
 #include <string.h>
 

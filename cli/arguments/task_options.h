@@ -4,7 +4,7 @@
 #define CLI_TASK_OPTIONS_H
 
 #include "options.h"
-#include "train/train_config.h"
+#include "train/configuration/train_config.h"
 
 /* 2 after one line, if an option is given that the task has no use for; else 0. */
 int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task);

@@ -2,7 +2,7 @@
 /* See task_table.h. */
 #include "task_table.h"
 
-#include "train/config_options.h"
+#include "train/configuration/config_options.h"
 
 #include <string.h>
 

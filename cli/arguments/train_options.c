@@ -4,8 +4,8 @@
 
 #include "output.h"
 #include "task_options.h"
-#include "train/config.h"
-#include "train/train_data.h"
+#include "train/configuration/config.h"
+#include "train/feed/train_data.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "report/reproduction/reproduction.h"
 #include "stop.h"
 #include "store_argument.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "train_options.h"
 #include "vary.h"
 

@@ -8,7 +8,7 @@
 #include "store_argument.h"
 #include "task_options.h"
 #include "train/checkpoint.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "train/outcome.h"
 #include "train_options.h"
 

@@ -8,8 +8,8 @@
 #include "task/growth.h"
 #include "task/symbol_tree.h"
 #include "task/tree_random.h"
-#include "train/config.h"
-#include "train/cut_paths.h"
+#include "train/configuration/config.h"
+#include "train/feed/cut_paths.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "reproduce_table.h"
 #include "stop.h"
 #include "store_argument.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "train_options.h"
 
 #include <ctype.h>

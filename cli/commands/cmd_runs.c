@@ -7,7 +7,7 @@
 #include "runs_file.h"
 #include "store_argument.h"
 #include "train/checkpoint.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <inttypes.h>
 #include <math.h>

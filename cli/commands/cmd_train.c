@@ -6,7 +6,7 @@
 #include "stop.h"
 #include "store_argument.h"
 #include "train/checkpoint.h"
-#include "train/train_data.h"
+#include "train/feed/train_data.h"
 #include "train_options.h"
 
 #include <inttypes.h>

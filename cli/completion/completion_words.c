@@ -4,7 +4,7 @@
 #include "completion.h"
 #include "output.h"
 #include "task/task.h"
-#include "train/store.h"
+#include "train/store/store.h"
 
 #include <locus/attention_kind.h>
 #include <stdlib.h>

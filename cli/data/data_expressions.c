@@ -5,7 +5,7 @@
 #include "expression.h"
 #include "io/file.h"
 #include "output.h"
-#include "task/listops.h"
+#include "task/listops/listops.h"
 
 #include <stdlib.h>
 #include <string.h>

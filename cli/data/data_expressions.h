@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `locus data` does with tasks whose samples are expressions (task/listops.h).
+/* What `locus data` does with tasks whose samples are expressions (task/listops/listops.h).
  *
  *   .tsv    Source and Target, as Long Range Arena writes them
  *   .jsonl  {"input": [ids, the start token first], "target": class, "input_text": "( ( ( [MAX 2 ) 9 ) ] )",

@@ -3,9 +3,9 @@
  * number. Sums are whole numbers, so the result does not depend on an order. */
 #include "data_images.h"
 
-#include "io/picture.h"
+#include "io/picture/picture.h"
 #include "output.h"
-#include "task/cifar10.h"
+#include "task/images/cifar10.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef CLI_DATA_IMAGES_H
 #define CLI_DATA_IMAGES_H
 
-#include "io/published_set.h"
+#include "io/published/published_set.h"
 #include "options.h"
 #include "task/task.h"
 

@@ -2,7 +2,7 @@
 #include "expression.h"
 
 #include "output.h"
-#include "task/listops.h"
+#include "task/listops/listops.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One expression of a set (task/listops.h), as `locus data` writes and shows it. */
+/* One expression of a set (task/listops/listops.h), as `locus data` writes and shows it. */
 #ifndef CLI_EXPRESSION_H
 #define CLI_EXPRESSION_H
 

@@ -7,7 +7,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "output.h"
-#include "task/listops.h"
+#include "task/listops/listops.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "data_expressions.h"
 #include "expression.h"
 #include "output.h"
-#include "task/listops.h"
+#include "task/listops/listops.h"
 
 #include <math.h>
 #include <stdlib.h>

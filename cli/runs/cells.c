@@ -4,7 +4,7 @@
 
 #include "output.h"
 #include "stop.h"
-#include "train/train_data.h"
+#include "train/feed/train_data.h"
 
 #include <locus/parallel.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "eval_pictures.h"
 
-#include "io/picture.h"
+#include "io/picture/picture.h"
 #include "output.h"
-#include "task/augment.h"
+#include "task/images/augment.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include "output.h"
 #include "stop.h"
 #include "train/checkpoint.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "reproduce_request.h"
 #include "reproduce_table.h"
 #include "train/machine.h"
-#include "train/run_file.h"
+#include "train/store/run_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "reproduce_table.h"
 
 #include "output.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include "runs_edit.h"
 
 #include "output.h"
-#include "train/run_folder.h"
+#include "train/store/run_folder.h"
 
 #include <inttypes.h>
 #include <math.h>

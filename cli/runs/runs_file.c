@@ -2,8 +2,8 @@
 #include "runs_file.h"
 
 #include "output.h"
-#include "train/run_export.h"
-#include "train/run_file.h"
+#include "train/store/run_export.h"
+#include "train/store/run_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* locus runs export, locus runs import: a store's finished runs as JSON, and back (train/run_file.h). */
+/* locus runs export, locus runs import: a store's finished runs as JSON, and back (train/store/run_file.h). */
 #ifndef CLI_RUNS_FILE_H
 #define CLI_RUNS_FILE_H
 

@@ -5,8 +5,8 @@
 
 #include "task/option_rows.h"
 #include "task/task_class.h"
-#include "train/budgets.h"
-#include "train/config_options.h"
+#include "train/configuration/budgets.h"
+#include "train/configuration/config_options.h"
 #include "train/outcome.h"
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * their text. */
 #include "io/fail.h"
 #include "kinds/class_parts.h"
-#include "task/listops.h"
+#include "task/listops/listops.h"
 
 #include <stdio.h>
 #include <string.h>

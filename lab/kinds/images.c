@@ -2,7 +2,7 @@
 /* Images: CIFAR-10 (cifar10.c reads it) for the compact convolutional Transformer of Kogkalidis, Bernardy and Garg
  * 2024, Table 3. The test set is looked at after every epoch, as published. */
 #include "kinds/class_parts.h"
-#include "task/cifar10.h"
+#include "task/images/cifar10.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "io/fail.h"
 #include "io/json.h"
 #include "io/safetensors.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

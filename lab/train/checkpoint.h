@@ -9,9 +9,9 @@
 #ifndef LAB_CHECKPOINT_H
 #define LAB_CHECKPOINT_H
 
-#include "train/run_folder.h"
-#include "train/store.h"
-#include "train/train_config.h"
+#include "train/configuration/train_config.h"
+#include "train/store/run_folder.h"
+#include "train/store/store.h"
 
 /* What a training carries from step to step besides parameters and moments. */
 typedef struct lab_training_state {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Metrics by step and final scores of the run store. A value that is not finite is stored as NULL and read as NaN. */
 #include "io/fail.h"
-#include "train/store_sql.h"
+#include "train/store/store_sql.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "train/outcome.h"
 
 #include "io/fail.h"
-#include "train/config.h"
-#include "train/cut_paths.h"
+#include "train/configuration/config.h"
+#include "train/feed/cut_paths.h"
 #include "train/score.h"
 
 #include <math.h>

@@ -12,8 +12,8 @@
 #define LAB_OUTCOME_H
 
 #include "model/model.h"
-#include "train/train_data.h"
-#include "train/tree_groups.h"
+#include "train/feed/train_data.h"
+#include "train/feed/tree_groups.h"
 
 typedef struct lab_outcome {
     const lab_task *task;

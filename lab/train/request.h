@@ -3,7 +3,7 @@
 #ifndef LAB_REQUEST_H
 #define LAB_REQUEST_H
 
-#include "train/train_config.h"
+#include "train/configuration/train_config.h"
 
 /* What the caller sees while it runs. Called a few times a second at most; return false to stop cleanly (state
  * STOPPED). */

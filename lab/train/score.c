@@ -4,7 +4,7 @@
 
 #include "io/fail.h"
 #include "task/growth.h"
-#include "train/feed.h"
+#include "train/feed/feed.h"
 
 #include <stdlib.h>
 #include <string.h>

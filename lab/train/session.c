@@ -4,10 +4,10 @@
 
 #include "io/fail.h"
 #include "io/file.h"
-#include "model/pretrained.h"
-#include "train/cut_paths.h"
+#include "model/pretrained/pretrained.h"
+#include "train/feed/cut_paths.h"
+#include "train/feed/train_data.h"
 #include "train/machine.h"
-#include "train/train_data.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

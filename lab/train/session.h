@@ -4,10 +4,10 @@
 #ifndef LAB_SESSION_H
 #define LAB_SESSION_H
 
-#include "train/batch.h"
 #include "train/checkpoint.h"
-#include "train/config.h"
-#include "train/feed.h"
+#include "train/configuration/config.h"
+#include "train/feed/batch.h"
+#include "train/feed/feed.h"
 #include "train/request.h"
 
 typedef struct lab_session {

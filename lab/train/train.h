@@ -5,12 +5,12 @@
 #ifndef LAB_TRAIN_H
 #define LAB_TRAIN_H
 
-#include "train/budgets.h"
-#include "train/config.h"
-#include "train/fine_tuning.h"
+#include "train/configuration/budgets.h"
+#include "train/configuration/config.h"
+#include "train/configuration/fine_tuning.h"
 #include "train/request.h"
 #include "train/score.h"
-#include "train/store.h"
+#include "train/store/store.h"
 
 /* Trains, or goes on with, the run `name` below `folder` (checkpoints at folder/name/). A run that is done is not
  * trained again: its record is returned. `run` receives the final record. INTERRUPTED if progress asked to stop;

@@ -2,11 +2,11 @@
 /* Every allocation of the laboratory's way from a data set to scores fails once, one after another: each failure is
  * told as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. */
 #include "model/model.h"
-#include "task/listops.h"
-#include "train/batch.h"
-#include "train/feed.h"
+#include "task/listops/listops.h"
+#include "train/feed/batch.h"
+#include "train/feed/feed.h"
+#include "train/feed/tree_groups.h"
 #include "train/train.h"
-#include "train/tree_groups.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

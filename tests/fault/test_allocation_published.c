@@ -3,8 +3,8 @@
  * training, fails once, one after another: told as MEMORY with nothing left over, or the result is the same. */
 #include "golden/bert_case.h"
 #include "io/digest.h"
-#include "io/published_set.h"
-#include "train/config.h"
+#include "io/published/published_set.h"
+#include "train/configuration/config.h"
 #include "train/train.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "train/store.h"
+#include "train/store/store.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bert_case.h"
 #include "io/file.h"
-#include "model/pretrained.h"
+#include "model/pretrained/pretrained.h"
 #include "unit/scratch_folder.h"
 #include <math.h>
 #include <setjmp.h>

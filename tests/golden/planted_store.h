@@ -4,7 +4,7 @@
 #ifndef TESTS_PLANTED_STORE_H
 #define TESTS_PLANTED_STORE_H
 
-#include "train/store.h"
+#include "train/store/store.h"
 
 struct cJSON;
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "golden.h"
-#include "task/augment.h"
+#include "task/images/augment.h"
 
 #define SIDE 32
 #define SIZE ((size_t)LAB_IMAGE_CHANNELS * SIDE * SIDE)

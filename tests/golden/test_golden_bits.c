@@ -8,7 +8,7 @@
  * for each kind of machine on which somebody recorded them; on others the test is skipped and prints its block. */
 #include "planted_store.h"
 #include "text/token_file.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "train/machine.h"
 #include "unit/small_images.h"
 #include "unit/training_case.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "bert_case.h"
-#include "model/pretrained.h"
+#include "model/pretrained/pretrained.h"
 
 #define TOLERANCE 1e-5
 

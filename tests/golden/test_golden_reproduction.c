@@ -23,8 +23,8 @@
 #include "report/reproduction/reproduction_recorded.h"
 #include "report/reproduction/reproduction_report.h"
 #include "reproduce_table.h"
-#include "train/config.h"
-#include "train/run_file.h"
+#include "train/configuration/config.h"
+#include "train/store/run_file.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "task/augment.h"
+#include "task/images/augment.h"
 
 #define MAX_SIDE 32
 #define MAX_SIZE ((size_t)LAB_IMAGE_CHANNELS * MAX_SIDE * MAX_SIDE)

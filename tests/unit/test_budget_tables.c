@@ -2,7 +2,7 @@
 /* Every budget's numbers: row by row as docs/budgets.md prints them, and by the hashes that name their runs, so that no
  * number of any budget can change unseen. */
 #include "io/file.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "train/train.h"
 
 #include <inttypes.h>

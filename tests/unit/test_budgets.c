@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Budgets of all kinds of tasks, and names of runs. */
 #include "model/architecture.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "train/train.h"
 
 #include <cjson/cJSON.h>

@@ -2,7 +2,7 @@
 /* The reader of CIFAR-10: folders and archives give the same bytes, what is cut or bent is named. With LOCUS_CIFAR10
  * (a folder or an archive) in the environment the real images are measured, too. */
 #include "model/model.h"
-#include "task/cifar10.h"
+#include "task/images/cifar10.h"
 #include "task/task_class.h"
 #include <math.h>
 #include <setjmp.h>

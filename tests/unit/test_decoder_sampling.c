@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Laws of drawing tokens: frequencies are the probabilities of the sharpened and cut distribution, computed here by
  * sorting; what is cut never comes; a draw depends on its seed, sample and number alone. */
-#include "model/sampling.h"
+#include "model/decode/sampling.h"
 
 #include <math.h>
 #include <setjmp.h>

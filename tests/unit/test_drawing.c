@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "io/picture.h"
+#include "io/picture/picture.h"
 #include "report/figures/drawing.h"
 #include "unit/scratch_folder.h"
 

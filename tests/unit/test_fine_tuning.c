@@ -3,9 +3,9 @@
 #include "golden/bert_case.h"
 #include "io/safetensors.h"
 #include "text/wordpiece.h"
-#include "train/config.h"
-#include "train/pieces.h"
-#include "train/train_data.h"
+#include "train/configuration/config.h"
+#include "train/feed/pieces.h"
+#include "train/feed/train_data.h"
 #include "unit/scratch_folder.h"
 #include "unit/training_case.h"
 

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "task/augment.h"
-#include "train/image_feed.h"
-#include "train/shuffle.h"
+#include "task/images/augment.h"
+#include "train/feed/image_feed.h"
+#include "train/feed/shuffle.h"
 #include <locus/locus.h>
 
 #define SIDE 16

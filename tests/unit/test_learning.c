@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "report/tables/learning.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "unit/scratch_folder.h"
 
 #include <cjson/cJSON.h>

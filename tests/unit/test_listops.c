@@ -3,7 +3,7 @@
  * its trees: pair by pair, an unsaturated function taking one argument after another, the median by sorting. Lengths
  * and acceptance are held against their exact distribution, which follows from convolutions; symbols, arguments and
  * small shapes against exact counts; and a sample depends on nothing but (options, seed, set, index). */
-#include "task/listops.h"
+#include "task/listops/listops.h"
 #include "task/task_class.h"
 
 #include <ctype.h>

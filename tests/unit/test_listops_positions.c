@@ -3,9 +3,9 @@
  * is told so; and, as a law, an encoding that knows paths only doesn't see in which order arguments are written down,
  * as long as each says which it is, while one that knows the order does. */
 #include "model/token_positions.h"
-#include "task/listops.h"
-#include "train/batch.h"
-#include "train/cut_paths.h"
+#include "task/listops/listops.h"
+#include "train/feed/batch.h"
+#include "train/feed/cut_paths.h"
 #include "train/optimizer.h"
 
 #include <math.h>

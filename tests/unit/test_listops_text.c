@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Expressions as text and as files: what is written is read back token by token, with or without round brackets, with
  * either line end; trees are as drawn by hand; and each way in which a line can be wrong is told with its number. */
-#include "task/listops.h"
+#include "task/listops/listops.h"
 #include "task/task_class.h"
 
 #include <setjmp.h>

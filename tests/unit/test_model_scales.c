@@ -3,7 +3,7 @@
  * have the factor in them: a learned table times sqrt(D), the last norm over sqrt(D). At dimension 64 the factor is 8,
  * so that losses and drawn tokens are the same to the last bit, in training, evaluation and decoding. */
 #include "decoder_case.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "train/train.h"
 
 #include <cjson/cJSON.h>

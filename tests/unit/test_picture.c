@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pictures: every kind of PNG and any-map becomes the same RGB; what is cut, bent or no picture is refused with one
  * line. */
-#include "io/picture.h"
+#include "io/picture/picture.h"
 #include <png.h>
 #include <setjmp.h>
 #include <stdarg.h>

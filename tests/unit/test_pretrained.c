@@ -6,7 +6,7 @@
 #include "golden/bert_case.h"
 #include "grad/model_differences.h"
 #include "io/file.h"
-#include "model/pretrained.h"
+#include "model/pretrained/pretrained.h"
 #include "unit/scratch_folder.h"
 
 static char *config_text;

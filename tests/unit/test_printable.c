@@ -2,7 +2,7 @@
 /* What a terminal would obey is replaced, what it shows stays; runs' names become paths only if they fit. */
 #include "io/printable.h"
 #include "report/figures/gnuplot.h"
-#include "train/run_folder.h"
+#include "train/store/run_folder.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* Published sets, with a small one of our own: sums, copies that are whole or not there, downloads (of file:// URLs)
  * that go on or begin again and never leave what is wrong. */
 #include "io/digest.h"
-#include "io/download.h"
-#include "io/published_set.h"
+#include "io/published/download.h"
+#include "io/published/published_set.h"
 #include "io/temporary.h"
 #include <fcntl.h>
 #include <setjmp.h>

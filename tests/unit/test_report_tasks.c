@@ -11,7 +11,7 @@
 #include "io/file.h"
 #include "report/page/report.h"
 #include "report/tables/summary.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "train/train.h"
 #include "unit/scratch_folder.h"
 

@@ -13,7 +13,7 @@
 #include "report/page/report.h"
 #include "report/tables/summary.h"
 #include "train/checkpoint.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "train/train.h"
 
 #include <cjson/cJSON.h>

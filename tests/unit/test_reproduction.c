@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "report/reproduction/reproduction_result.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "unit/scratch_folder.h"
 #include "unit/small_text.h"
 

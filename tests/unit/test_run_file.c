@@ -8,8 +8,8 @@
 
 #include "io/file.h"
 #include "train/checkpoint.h"
-#include "train/config.h"
-#include "train/run_file.h"
+#include "train/configuration/config.h"
+#include "train/store/run_file.h"
 #include "train/train.h"
 #include "unit/scratch_folder.h"
 

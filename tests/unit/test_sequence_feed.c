@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Batches of sequences, endless or of so many, and of samples that have labels instead of targets. */
-#include "train/batch.h"
-#include "train/sequence_feed.h"
+#include "train/feed/batch.h"
+#include "train/feed/sequence_feed.h"
 #include "train/train.h"
 
 #include <setjmp.h>

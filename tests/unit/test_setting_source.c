@@ -2,7 +2,7 @@
 /* Whose settings are: the table of docs/budgets.md against the data, and the data against configurations. */
 #include "io/file.h"
 #include "report/reproduction/setting_source.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <cjson/cJSON.h>
 #include <setjmp.h>

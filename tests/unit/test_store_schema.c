@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "train/store.h"
+#include "train/store/store.h"
 #include "unit/child_exit.h"
 #include "unit/scratch_folder.h"
 

@@ -3,9 +3,9 @@
  * leaves: best.safetensors byte for byte, metrics and scores bit for bit. */
 #include "io/file.h"
 #include "threads_only.h"
-#include "train/batch.h"
 #include "train/checkpoint.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
+#include "train/feed/batch.h"
 #include "train/machine.h"
 #include "train/train.h"
 #include "unit/child_exit.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Images through the training loop, on a few images of noise and stripes in CIFAR-10's format: resume in the middle of
  * an epoch, scores from the curve, the best parameters. */
-#include "train/config.h"
-#include "train/feed.h"
+#include "train/configuration/config.h"
+#include "train/feed/feed.h"
 #include "unit/small_images.h"
 #include "unit/training_case.h"
 

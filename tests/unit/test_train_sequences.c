@@ -3,7 +3,7 @@
  * computed by hand from the model's own passes, parameters of other models. */
 #include "text/token_file.h"
 #include "train/checkpoint.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "train/outcome.h"
 #include "unit/training_case.h"
 

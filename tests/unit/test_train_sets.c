@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* How much of its sets a training reads: of a text all that there is to score unless fewer are asked for, but no more
  * to train on than it has; of problems as many as are asked for, or endlessly many. */
-#include "train/config.h"
+#include "train/configuration/config.h"
+#include "train/feed/train_data.h"
 #include "train/train.h"
-#include "train/train_data.h"
 #include "unit/scratch_folder.h"
 #include "unit/small_text.h"
 

@@ -3,9 +3,9 @@
 #include "io/fail.h"
 #include "task/growth.h"
 #include "task/symbol_tree.h"
-#include "train/batch.h"
-#include "train/cut_paths.h"
-#include "train/tree_groups.h"
+#include "train/feed/batch.h"
+#include "train/feed/cut_paths.h"
+#include "train/feed/tree_groups.h"
 #include "unit/training_case.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cells in processes of their own: what the caller learns of each, however it ends. */
 #include "jobs/training_cells.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "unit/scratch_folder.h"
 
 #include <setjmp.h>

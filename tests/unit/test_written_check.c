@@ -9,7 +9,7 @@
 #include "report/reproduction/written_check.h"
 #include "report/reproduction/written_number.h"
 #include "report/reproduction/written_value.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <cjson/cJSON.h>
 #include <ctype.h>

@@ -5,7 +5,7 @@
 #include "report/page/page.h"
 
 #include "model/architecture.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* The trainings behind a table's fields, and what rows are called. */
 #include "report/reproduction/reproduction.h"
 
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * scheme makes sense. */
 #include "report/reproduction/reproduction_report.h"
 
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include "report/tables/statistic_json.h"
 

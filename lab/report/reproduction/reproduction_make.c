@@ -6,8 +6,8 @@
 #include "io/fail.h"
 #include "report/reproduction/reproduction_recorded.h"
 #include "task/text_task.h"
-#include "train/config.h"
-#include "train/train_data.h"
+#include "train/configuration/config.h"
+#include "train/feed/train_data.h"
 
 #include <stdio.h>
 #include <string.h>

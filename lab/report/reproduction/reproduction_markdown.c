@@ -3,7 +3,7 @@
 #include "report/reproduction/reproduction_report.h"
 
 #include "io/file.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 #include "train/machine.h"
 
 #include <math.h>

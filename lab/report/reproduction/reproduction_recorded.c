@@ -2,7 +2,7 @@
 #include "report/reproduction/reproduction_recorded.h"
 
 #include "io/fail.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

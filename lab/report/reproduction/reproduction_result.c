@@ -3,7 +3,7 @@
  * scored. The perplexity of a seed is exp of its loss; means are over seeds' own. */
 #include "report/reproduction/reproduction_result.h"
 
-#include "train/train_data.h"
+#include "train/feed/train_data.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  * The problems of RoPER and the expressions have no decay unless asked for: their questions are values on or off, and
  * flat positions or a tree's. RoPER's tree columns are fields of Table 2, decay included. */
 #include "report/reproduction/reproduction.h"
-#include "train/config_options.h"
+#include "train/configuration/config_options.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "report/reproduction/reproduction_report.h"
 #include "report/reproduction/setting_source.h"
 
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>

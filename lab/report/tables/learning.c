@@ -2,7 +2,7 @@
 #include "report/tables/learning.h"
 
 #include "io/fail.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "report/tables/statistic.h"
 #include "task/measure.h"
 #include "task/task_class.h"
-#include "train/store.h"
+#include "train/store/store.h"
 
 #define LAB_SUMMARY_MAX_LENGTHS 16
 #define LAB_SUMMARY_MAX_BINS 32

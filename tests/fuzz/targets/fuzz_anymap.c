@@ -3,7 +3,7 @@
  * taken, written plainly as P3 of largest value 255, is read as the same pixels. */
 #include "fuzz.h"
 
-#include "io/picture.h"
+#include "io/picture/picture.h"
 
 #include <stdlib.h>
 #include <string.h>

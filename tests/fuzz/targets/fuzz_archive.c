@@ -3,7 +3,7 @@
  * is one line that names the file. */
 #include "fuzz.h"
 
-#include "io/archive.h"
+#include "io/published/archive.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "train/train.h"
 
 #include "train/checkpoint.h"
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <stdlib.h>
 #include <string.h>

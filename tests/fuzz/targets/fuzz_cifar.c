@@ -4,8 +4,8 @@
  * stand before the rest of the input, and with which label: whole records would be a rare find. */
 #include "fuzz.h"
 
-#include "io/archive.h"
-#include "task/cifar10.h"
+#include "io/published/archive.h"
+#include "task/images/cifar10.h"
 #include "task/task_class.h"
 
 #include <stdlib.h>

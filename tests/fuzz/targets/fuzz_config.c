@@ -4,7 +4,7 @@
  * and a name that is a file's; a failure is one line. */
 #include "fuzz.h"
 
-#include "train/config.h"
+#include "train/configuration/config.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * value, and comes back from its own text. */
 #include "fuzz.h"
 
-#include "task/listops.h"
+#include "task/listops/listops.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 #include "io/rope_file.h"
-#include "model/pretrained.h"
+#include "model/pretrained/pretrained.h"
 #include "train/train.h"
 
 #include <locus/pattern.h>

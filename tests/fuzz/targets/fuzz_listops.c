@@ -4,7 +4,7 @@
 #include "fuzz.h"
 #include "task/task_class.h"
 
-#include "task/listops.h"
+#include "task/listops/listops.h"
 
 #include <stdlib.h>
 #include <string.h>

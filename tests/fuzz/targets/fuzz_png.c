@@ -3,7 +3,7 @@
  * line; what is taken is written and read back with the same pixels. */
 #include "fuzz.h"
 
-#include "io/picture_formats.h"
+#include "io/picture/picture_formats.h"
 
 #include <stdlib.h>
 #include <string.h>

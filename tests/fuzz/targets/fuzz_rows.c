@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #include "report/tables/summary.h"
-#include "train/store.h"
+#include "train/store/store.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 #include "io/file.h"
-#include "train/run_file.h"
+#include "train/store/run_file.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

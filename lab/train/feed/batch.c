@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Packed batches. The last one of an epoch may be smaller. */
+#include "train/feed/batch.h"
+
+#include "io/fail.h"
+#include "train/feed/shuffle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OWN_ORDER UINT64_MAX
+
+locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, size_t most, uint64_t seed,
+                                locus_error *error) {
+    memset(batcher, 0, sizeof *batcher);
+    batcher->set = set;
+    batcher->most = most < set->samples ? most : set->samples;
+    batcher->seed = seed;
+    batcher->epoch = OWN_ORDER;
+    batcher->order = malloc((set->samples + 1) * sizeof *batcher->order);
+    batcher->input_offsets = malloc((batcher->most + 1) * sizeof *batcher->input_offsets);
+    batcher->target_offsets = malloc((batcher->most + 1) * sizeof *batcher->target_offsets);
+    batcher->labels = malloc((batcher->most + 1) * sizeof *batcher->labels);
+    if (batcher->order == NULL || batcher->input_offsets == NULL || batcher->target_offsets == NULL ||
+        batcher->labels == NULL) {
+        lab_batcher_destroy(batcher);
+        return lab_fail_memory(error, "a batch");
+    }
+    for (size_t i = 0; i < set->samples; i++)
+        batcher->order[i] = i;
+    return LOCUS_OK;
+}
+
+static void release(struct lab_packed *side) {
+    free(side->tokens);
+    free(side->parents);
+    free(side->branches);
+}
+
+void lab_batcher_destroy(lab_batcher *batcher) {
+    free(batcher->order);
+    free(batcher->input_offsets);
+    free(batcher->target_offsets);
+    free(batcher->labels);
+    release(&batcher->input);
+    release(&batcher->target);
+    memset(batcher, 0, sizeof *batcher);
+}
+
+static bool grow(int32_t **items, size_t count) {
+    int32_t *grown = realloc(*items, count * sizeof *grown);
+    *items = grown != NULL ? grown : *items;
+    return grown != NULL;
+}
+
+static bool reserve(struct lab_packed *side, size_t needed, bool trees) {
+    if (needed <= side->room)
+        return true;
+    const size_t room = needed + needed / 8;
+    const bool good =
+        grow(&side->tokens, room) && (!trees || (grow(&side->parents, room) && grow(&side->branches, room)));
+    side->room = good ? room : side->room;
+    return good;
+}
+
+/* One side of a set: what its samples read, or what they are to write. */
+typedef struct part {
+    const size_t *offsets;
+    const int32_t *tokens;
+    const lab_tree_nodes *nodes;
+} part;
+
+static void copy(int32_t *to, const int32_t *from, size_t count) {
+    memcpy(to, from, count * sizeof *to);
+}
+
+/* Lays the samples order[0 … count) of one side end to end. */
+static bool pack_side(struct lab_packed *side, size_t *offsets, const part *from, const size_t *order, size_t count) {
+    const bool trees = from->nodes->parents != NULL;
+    offsets[0] = 0;
+    for (size_t i = 0; i < count; i++)
+        offsets[i + 1] = offsets[i] + from->offsets[order[i] + 1] - from->offsets[order[i]];
+    if (!reserve(side, offsets[count] + 1, trees))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const size_t start = from->offsets[order[i]], tokens = offsets[i + 1] - offsets[i];
+        copy(side->tokens + offsets[i], from->tokens + start, tokens);
+        if (trees) {
+            copy(side->parents + offsets[i], from->nodes->parents + start, tokens);
+            copy(side->branches + offsets[i], from->nodes->branches + start, tokens);
+        }
+    }
+    return true;
+}
+
+static locus_status pack(lab_batcher *batcher, const size_t *order, size_t count, const lab_batch **batch,
+                         locus_error *error) {
+    const lab_dataset *set = batcher->set;
+    const part input = {set->input_offsets, set->input, &set->input_tree};
+    const part target = {set->target_offsets, set->target, &set->target_tree};
+    const bool targets = set->target_offsets != NULL;
+    if (!pack_side(&batcher->input, batcher->input_offsets, &input, order, count) ||
+        (targets && !pack_side(&batcher->target, batcher->target_offsets, &target, order, count)))
+        return lab_fail_memory(error, "a batch");
+    for (size_t i = 0; set->labels != NULL && i < count; i++)
+        batcher->labels[i] = set->labels[order[i]];
+    batcher->batch = (lab_batch){.samples = count,
+                                 .input_offsets = batcher->input_offsets,
+                                 .target_offsets = targets ? batcher->target_offsets : NULL,
+                                 .input = batcher->input.tokens,
+                                 .target = batcher->target.tokens,
+                                 .labels = set->labels != NULL ? batcher->labels : NULL,
+                                 .input_tree = {batcher->input.parents, batcher->input.branches},
+                                 .target_tree = {batcher->target.parents, batcher->target.branches}};
+    *batch = &batcher->batch;
+    return LOCUS_OK;
+}
+
+locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_batch **batch, locus_error *error) {
+    size_t samples = batcher->set->samples;
+    uint64_t each = (samples + batcher->most - 1) / batcher->most, epoch = step / each;
+    if (batcher->epoch != epoch) {
+        lab_shuffle_epoch(batcher->order, samples, batcher->seed, epoch);
+        batcher->epoch = epoch;
+    }
+    size_t first = (size_t)(step % each) * batcher->most;
+    size_t count = samples - first < batcher->most ? samples - first : batcher->most;
+    return pack(batcher, batcher->order + first, count, batch, error);
+}
+
+locus_status lab_batcher_slice(lab_batcher *batcher, size_t first, size_t count, const lab_batch **batch,
+                               locus_error *error) {
+    if (batcher->epoch != OWN_ORDER)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "batcher", "a batcher that has been shuffled gives no slices");
+    return pack(batcher, batcher->order + first, count, batch, error);
+}

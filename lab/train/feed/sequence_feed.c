@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "train/feed/sequence_feed.h"
+
+#include "io/fail.h"
+#include "train/feed/shuffle.h"
+
+#include <locus/parallel.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_EPOCH UINT64_MAX
+
+struct lab_sequence_feed {
+    const lab_sequences *sequences; /* the set's */
+    size_t samples;                 /* 0: endless */
+    size_t most;
+    uint64_t seed, epoch;
+    size_t *order;     /* [samples], shuffled for `epoch`; NULL: endless */
+    uint64_t *indices; /* [most]: of the sequences of a batch */
+    size_t *lengths, *offsets;
+    int32_t *tokens; /* [most · length] */
+    lab_batch batch;
+};
+
+locus_status lab_sequence_feed_create(lab_sequence_feed **feed, const lab_dataset *set, size_t most, uint64_t seed,
+                                      locus_error *error) {
+    *feed = NULL;
+    if (most == 0 || set->sequences.read == NULL || set->sequences.length < 2) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "batch", "sequences of %zu tokens in batches of %zu give no batch",
+                        set->sequences.length, most);
+    }
+    lab_sequence_feed *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return lab_fail_memory(error, "batches of sequences");
+    made->sequences = &set->sequences;
+    made->samples = set->samples;
+    made->most = set->samples > 0 && set->samples < most ? set->samples : most;
+    made->seed = seed;
+    made->epoch = NO_EPOCH;
+    made->order = calloc(made->samples + 1, sizeof *made->order);
+    made->indices = calloc(made->most, sizeof *made->indices);
+    made->lengths = calloc(made->most, sizeof *made->lengths);
+    made->offsets = calloc(made->most + 1, sizeof *made->offsets);
+    made->tokens = calloc(made->most, set->sequences.length * sizeof *made->tokens);
+    *feed = made;
+    if (made->order == NULL || made->indices == NULL || made->lengths == NULL || made->offsets == NULL ||
+        made->tokens == NULL) {
+        lab_sequence_feed_destroy(feed);
+        return lab_fail_memory(error, "batches of sequences");
+    }
+    return LOCUS_OK;
+}
+
+void lab_sequence_feed_destroy(lab_sequence_feed **feed) {
+    lab_sequence_feed *old = *feed;
+    if (old == NULL)
+        return;
+    free(old->order);
+    free(old->indices);
+    free(old->lengths);
+    free(old->offsets);
+    free(old->tokens);
+    free(old);
+    *feed = NULL;
+}
+
+static void read_task(void *context, size_t index, size_t worker) {
+    (void)worker;
+    lab_sequence_feed *feed = context;
+    feed->lengths[index] =
+        feed->sequences->read(feed->sequences, feed->indices[index], feed->tokens + index * feed->sequences->length);
+}
+
+/* Each sequence is read to a place of the greatest length, then they are moved together. */
+static const lab_batch *pack(lab_sequence_feed *feed, size_t count) {
+    locus_parallel_for(count, read_task, feed);
+    for (size_t i = 0; i < count; i++) {
+        const size_t from = i * feed->sequences->length, to = feed->offsets[i];
+        if (from != to)
+            memmove(feed->tokens + to, feed->tokens + from, feed->lengths[i] * sizeof *feed->tokens);
+        feed->offsets[i + 1] = to + feed->lengths[i];
+    }
+    feed->batch = (lab_batch){.samples = count, .input_offsets = feed->offsets, .input = feed->tokens};
+    return &feed->batch;
+}
+
+locus_status lab_sequence_feed_slice(lab_sequence_feed *feed, uint64_t first, size_t count, const lab_batch **batch,
+                                     locus_error *error) {
+    if (count == 0 || count > feed->most || (feed->samples > 0 && first + count > feed->samples)) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "count",
+                        "sequences %llu to %llu are no slice of %zu sequences in batches of %zu",
+                        (unsigned long long)first, (unsigned long long)(first + count), feed->samples, feed->most);
+    }
+    for (size_t i = 0; i < count; i++)
+        feed->indices[i] = first + i;
+    *batch = pack(feed, count);
+    return LOCUS_OK;
+}
+
+locus_status lab_sequence_feed_step(lab_sequence_feed *feed, uint64_t step, const lab_batch **batch,
+                                    locus_error *error) {
+    if (feed->samples == 0)
+        return lab_sequence_feed_slice(feed, step * feed->most, feed->most, batch, error);
+    const uint64_t each = (feed->samples + feed->most - 1) / feed->most, epoch = step / each;
+    if (feed->epoch != epoch) {
+        lab_shuffle_epoch(feed->order, feed->samples, feed->seed, epoch);
+        feed->epoch = epoch;
+    }
+    const size_t first = (size_t)(step % each) * feed->most, left = feed->samples - first;
+    const size_t count = left < feed->most ? left : feed->most;
+    for (size_t i = 0; i < count; i++)
+        feed->indices[i] = feed->order[first + i];
+    *batch = pack(feed, count);
+    return LOCUS_OK;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "train/feed/train_data.h"
+
+#include "io/digest.h"
+#include "io/fail.h"
+#include "model/pretrained/pretrained.h"
+#include "text/wordpiece.h"
+#include "train/configuration/config.h"
+#include "train/feed/pieces.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- sets ---- */
+
+lab_train_set_request lab_train_set_ask(const lab_train_config *config, lab_set which) {
+    const size_t samples[] = {config->train_samples, config->dev_samples, config->test_samples};
+    return (lab_train_set_request){.which = which, .samples = samples[which]};
+}
+
+/* A part of what is read whole is its beginning; to score, however much there is. For training the number must be
+ * right, since epochs are counted by it. */
+static locus_status open_sequences(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    const lab_task_class *class = draw->task->class;
+    const bool whole = class->whole && draw->which != LAB_SET_TRAIN;
+    lab_draw all = *draw;
+    all.samples = whole ? 0 : draw->samples;
+    const locus_status status = lab_dataset_sequences(set, &all, error);
+    if (status == LOCUS_OK && whole && draw->samples > 0 && draw->samples < set->samples)
+        set->samples = draw->samples;
+    if (status == LOCUS_OK && class->endless)
+        set->samples = draw->samples; /* 0: endless */
+    return status;
+}
+
+/* Samples as a pretrained encoder reads them. */
+static locus_status draw_pieces(lab_dataset *set, const lab_draw *draw, const char *folder, locus_error *error) {
+    if (folder == NULL) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "pretrained",
+                        "the run began from a pretrained encoder: --pretrained names its folder");
+    }
+    lab_tokenizer *tokenizer = NULL;
+    locus_status status = lab_tokenizer_open_folder(&tokenizer, folder, error);
+    if (status == LOCUS_OK)
+        status = lab_pieces_check(tokenizer, draw->task->class, folder, error);
+    if (status == LOCUS_OK && lab_tokenizer_vocabulary(tokenizer) > draw->options->pieces) {
+        status = lab_fail_file(error, folder, "has a vocabulary of %zu pieces, but an encoder of %zu",
+                               lab_tokenizer_vocabulary(tokenizer), draw->options->pieces);
+    }
+    if (status == LOCUS_OK)
+        status = lab_dataset_generate(set, draw, error);
+    if (status == LOCUS_OK) {
+        status = lab_pieces_make(set, tokenizer, draw, error);
+        if (status != LOCUS_OK)
+            lab_dataset_destroy(set);
+    }
+    lab_tokenizer_close(&tokenizer);
+    return status;
+}
+
+locus_status lab_train_set(lab_dataset *set, const lab_train_config *config, const lab_train_set_request *request,
+                           locus_error *error) {
+    lab_task_options options = request->mean == 0 ? config->data : lab_config_data(config, request->mean);
+    const lab_draw draw = {config->task, &options, request->which, request->samples, config->data_seed};
+    *set = (lab_dataset){0};
+    if (request->tokenizer != NULL)
+        options.kept = request->tokenizer;
+    if (draw.task->open_sequences != NULL)
+        return open_sequences(set, &draw, error);
+    if (config->pretrained_digest != 0)
+        return draw_pieces(set, &draw, request->tokenizer != NULL ? request->tokenizer : config->pretrained, error);
+    return lab_dataset_generate(set, &draw, error);
+}
+
+/* ---- what follows from files ---- */
+
+/* The vocabulary decides what is read as much as the weights do. */
+static locus_status add_vocabulary(const char *folder, uint64_t *digest, locus_error *error) {
+    lab_tokenizer *tokenizer = NULL;
+    lab_digest sum = {0};
+    char head[48];
+    locus_status status = lab_tokenizer_open_folder(&tokenizer, folder, error);
+    const lab_wordpiece *words = status == LOCUS_OK ? lab_tokenizer_words(tokenizer) : NULL;
+    if (words != NULL) { /* without one there is a line when pieces are made */
+        snprintf(head, sizeof head, "%llu %s\n", (unsigned long long)*digest,
+                 lab_wordpiece_uncased(words) ? "uncased" : "cased");
+        status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
+        if (status == LOCUS_OK) {
+            lab_digest_add(&sum, head, strlen(head));
+            for (size_t i = 0; i < lab_wordpiece_count(words); i++) {
+                const char *entry = lab_wordpiece_text(words, (int32_t)i);
+                lab_digest_add(&sum, entry, strlen(entry) + 1);
+            }
+            status = lab_digest_close_number(&sum, digest, error);
+        }
+    }
+    lab_tokenizer_close(&tokenizer);
+    return status;
+}
+
+static locus_status look_pretrained(lab_train_config *config, locus_error *error) {
+    char encoding[LAB_SPEC_SIZE];
+    uint64_t digest = 0;
+    lab_model_config model = {.classes = 2};
+    locus_status status = lab_pretrained_config(config->pretrained, NULL, encoding, sizeof encoding, &model, error);
+    if (status == LOCUS_OK)
+        status = lab_pretrained_digest(config->pretrained, &digest, error);
+    if (status == LOCUS_OK)
+        status = add_vocabulary(config->pretrained, &digest, error);
+    config->pretrained_digest = status == LOCUS_OK ? digest : 0;
+    config->data.pieces = model.vocabulary;
+    return status;
+}
+
+static locus_status look_init(lab_train_config *config, locus_error *error) {
+    lab_digest digest;
+    locus_status status = lab_digest_open(&digest, LAB_DIGEST_SHA256, error);
+    if (status == LOCUS_OK)
+        status = lab_digest_add_file(&digest, config->init_from, error);
+    if (status == LOCUS_OK)
+        status = lab_digest_close_number(&digest, &config->init_digest, error);
+    else
+        lab_digest_discard(&digest);
+    return status;
+}
+
+locus_status lab_train_look(lab_train_config *config, locus_error *error) {
+    const lab_task_class *class = config->task->class;
+    locus_status status = class->look != NULL && config->data.digest == 0 ? class->look(config, error) : LOCUS_OK;
+    if (status == LOCUS_OK && config->pretrained != NULL && config->pretrained_digest == 0)
+        status = look_pretrained(config, error);
+    if (status == LOCUS_OK && config->init_from != NULL && config->init_digest == 0)
+        status = look_init(config, error);
+    lab_config_fill(config);
+    return status;
+}
+
+locus_status lab_train_keep(const lab_train_config *config, const char *folder, locus_error *error) {
+    const lab_task_class *class = config->task->class;
+    if (class->keep != NULL)
+        return class->keep(config, folder, error);
+    const char *from = class->tokenizer != NULL ? class->tokenizer(&config->data) : config->pretrained;
+    if (from == NULL)
+        return LOCUS_OK;
+    lab_tokenizer *tokenizer;
+    locus_status status = lab_tokenizer_open_folder(&tokenizer, from, error);
+    if (status == LOCUS_OK) {
+        status = lab_tokenizer_copy(tokenizer, folder, error);
+        lab_tokenizer_close(&tokenizer);
+    }
+    return status;
+}

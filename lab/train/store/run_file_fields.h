@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The fields of a run in a file of runs: one table for writing and reading. Shared by run_file_write.c and
+ * run_file_read.c only. */
+#ifndef LAB_RUN_FILE_FIELDS_H
+#define LAB_RUN_FILE_FIELDS_H
+
+#include "train/store/run_file.h"
+
+#include <cjson/cJSON.h>
+
+#define LAB_RUN_FILE_FORMAT "locus-runs"
+#define LAB_RUN_FILE_MOST_INTEGER 9007199254740992.0 /* what a double holds exactly */
+
+typedef enum lab_run_field_kind { LAB_RUN_TEXT, LAB_RUN_INTEGER, LAB_RUN_REAL } lab_run_field_kind;
+
+typedef struct lab_run_field {
+    const char *name;
+    lab_run_field_kind kind;
+    size_t offset; /* in lab_run; integers have 64 bits there */
+    size_t most;   /* bytes of a text */
+} lab_run_field;
+
+enum { LAB_RUN_FIELDS = 21 };
+extern const lab_run_field lab_run_fields[LAB_RUN_FIELDS];
+
+/* A run as the file has it; NULL after an error. */
+cJSON *lab_run_file_item(lab_store *store, const lab_run *run, locus_error *error);
+
+/* A value as JSON, with every number as its 17 digits say it: how configurations are recorded. NULL: out of memory;
+ * cJSON_free(). Changes the value, which may be deleted only. */
+char *lab_run_file_exact(cJSON *value);
+
+#endif

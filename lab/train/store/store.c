@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* The run store: opening, transactions. Its tables are in store_schema.c, runs in store_run.c, metrics and scores in
+ * metric.c.
+ *
+ * Write-ahead log with full sync, so that what was committed before a checkpoint is there after it; a busy timeout, so
+ * that several trainings share one store. A file that is no such store is refused and never written to. */
+#include "train/store/store.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+#include "train/store/store_sql.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define VERSION 1
+#define BUSY_MILLISECONDS 30000
+
+void lab_store_time(char text[21]) {
+    time_t now = time(NULL);
+    struct tm parts;
+    if (gmtime_r(&now, &parts) == NULL || strftime(text, 21, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+        text[0] = '\0';
+}
+
+/* ---- statements ---- */
+
+locus_status lab_store_fail(lab_store *store, int code, locus_error *error) {
+    const char *path = store->path;
+    switch (code & 0xff) {
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "the run store '%s' is damaged or no run store: move it away, or name another with --store",
+                        path);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "the run store '%s' cannot be written: change its permissions, or name another with --store",
+                        path);
+    case SQLITE_FULL:
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "no space left for the run store '%s': free some and start again", path);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return lab_fail(error, LOCUS_ERROR_IO, "store", "the run store '%s' is locked by another process: try again",
+                        path);
+    case SQLITE_NOMEM:
+        return lab_fail_memory(error, "the run store");
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+        return lab_fail(
+            error, LOCUS_ERROR_IO, "store",
+            "the run store '%s' cannot be read or written: check the space left and its folder's permissions", path);
+    default:
+        return lab_fail(error, LOCUS_ERROR_IO, "store", "the run store '%s' failed: %s", path,
+                        store->database != NULL ? sqlite3_errmsg(store->database) : sqlite3_errstr(code));
+    }
+}
+
+locus_status lab_store_execute(lab_store *store, const char *sql, locus_error *error) {
+    int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
+locus_status lab_store_prepare(lab_store *store, sqlite3_stmt **statement, const char *sql, locus_error *error) {
+    int code = sqlite3_prepare_v2(store->database, sql, -1, statement, NULL);
+    return code == SQLITE_OK ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
+const char *lab_store_text(sqlite3_stmt *statement, int column) {
+    const bool empty = sqlite3_column_type(statement, column) == SQLITE_NULL;
+    return empty ? "" : (const char *)sqlite3_column_text(statement, column);
+}
+
+locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error) {
+    int code = sqlite3_step(statement);
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE || code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
+locus_status lab_store_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error) {
+    sqlite3_stmt *statement;
+    locus_status status = lab_store_prepare(store, &statement, sql, error);
+    if (status != LOCUS_OK)
+        return status;
+    int code = sqlite3_step(statement);
+    *value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
+locus_status lab_store_begin(lab_store *store, locus_error *error) {
+    return lab_store_execute(store, "BEGIN IMMEDIATE", error);
+}
+
+locus_status lab_store_commit(lab_store *store, locus_error *error) {
+    locus_status status = lab_store_execute(store, "COMMIT", error);
+    if (status != LOCUS_OK)
+        lab_store_rollback(store);
+    return status;
+}
+
+void lab_store_rollback(lab_store *store) {
+    if (!sqlite3_get_autocommit(store->database))
+        sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
+}
+
+/* ---- opening ---- */
+
+static locus_status fail_other(const lab_store *store, locus_error *error) {
+    return lab_fail(error, LOCUS_ERROR_IO, "store", "'%s' is a database, but no run store: name another with --store",
+                    store->path);
+}
+
+/* Makes the tables of an empty file; two processes may come here at once, so the version is read again inside. */
+static locus_status create_schema(lab_store *store, locus_error *error) {
+    int64_t version, tables;
+    locus_status status = lab_store_begin(store, error);
+    if (status == LOCUS_OK)
+        status = lab_store_integer(store, "PRAGMA user_version", &version, error);
+    if (status == LOCUS_OK)
+        status = lab_store_integer(store, "SELECT count(*) FROM sqlite_master", &tables, error);
+    if (status == LOCUS_OK && version == 0 && tables != 0)
+        status = fail_other(store, error);
+    if (status == LOCUS_OK && version == 0)
+        status = lab_store_execute(store, lab_store_schema, error);
+    if (status == LOCUS_OK)
+        return lab_store_commit(store, error);
+    lab_store_rollback(store);
+    return status;
+}
+
+/* A store that may be written gets its tables. */
+static locus_status check_schema(lab_store *store, bool reading, locus_error *error) {
+    int64_t version;
+    locus_status status = lab_store_integer(store, "PRAGMA user_version", &version, error);
+    if (status == LOCUS_OK && version == 0) {
+        status = reading ? fail_other(store, error) : create_schema(store, error);
+    } else if (status == LOCUS_OK && version != VERSION) {
+        status =
+            lab_fail(error, LOCUS_ERROR_IO, "store",
+                     "the run store '%s' has version %" PRId64 ", this program knows version %d: use the newer locus,"
+                     " or name another store with --store",
+                     store->path, version, VERSION);
+    }
+    if (status == LOCUS_OK && !reading && sqlite3_db_readonly(store->database, "main") == 1)
+        status = lab_store_fail(store, SQLITE_READONLY, error);
+    return status;
+}
+
+/* A store whose pages are damaged must be found now, not hours into a training. The check reads every page: a large
+ * store (tens of MB) is only looked at by its schema and row counts. */
+static locus_status check_pages(lab_store *store, locus_error *error) {
+    int64_t pages, ignored;
+    locus_status status = lab_store_integer(store, "PRAGMA page_count", &pages, error);
+    if (status != LOCUS_OK || pages > 8192)
+        return status != LOCUS_OK ? status : lab_store_integer(store, "SELECT count(*) FROM run", &ignored, error);
+    sqlite3_stmt *statement;
+    status = lab_store_prepare(store, &statement, "PRAGMA quick_check(1)", error);
+    if (status != LOCUS_OK)
+        return status;
+    int code = sqlite3_step(statement);
+    const unsigned char *answer = code == SQLITE_ROW ? sqlite3_column_text(statement, 0) : NULL;
+    bool good = answer != NULL && strcmp((const char *)answer, "ok") == 0;
+    sqlite3_finalize(statement);
+    return good ? LOCUS_OK : lab_store_fail(store, code == SQLITE_ROW ? SQLITE_CORRUPT : code, error);
+}
+
+/* That many names a store has when nothing need be added. */
+#define ADDED "'imported', 'note', 'scores', 'curves', 'costs', 'means'"
+enum { ADDITIONS = 6 };
+
+/* A store that is as it should be is not written to, so that opening one waits for nobody. */
+static locus_status add_missing(lab_store *store, locus_error *error) {
+    int64_t there = 0;
+    locus_status status =
+        lab_store_integer(store, "SELECT count(*) FROM sqlite_master WHERE name IN (" ADDED ")", &there, error);
+    if (status != LOCUS_OK || there == ADDITIONS)
+        return status;
+    status = lab_store_begin(store, error);
+    status = status == LOCUS_OK ? lab_store_execute(store, lab_store_additions, error) : status;
+    if (status == LOCUS_OK)
+        return lab_store_commit(store, error);
+    lab_store_rollback(store);
+    return status;
+}
+
+static locus_status look_around(lab_store *store, locus_error *error) {
+    int64_t imported = 0, note = 0;
+    locus_status status = lab_store_integer(
+        store, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'imported'", &imported, error);
+    if (status == LOCUS_OK)
+        status = lab_store_integer(store, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'note'",
+                                   &note, error);
+    store->imports = imported > 0;
+    store->notes = note > 0;
+    return status;
+}
+
+/* The file may be a stranger's: its schema calls no function that does anything, and nothing writes to its pages but
+ * what is meant to. */
+static void distrust(sqlite3 *database) {
+    sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+}
+
+static locus_status make_folder(const char *path, locus_error *error) {
+    char *folder = lab_folder_of(path);
+    locus_status status = folder != NULL ? lab_directory_create(folder, error) : lab_fail_memory(error, "a path");
+    free(folder);
+    return status;
+}
+
+static locus_status open_database(lab_store *store, locus_error *error) {
+    locus_status status = make_folder(store->path, error);
+    if (status != LOCUS_OK)
+        return status;
+    int code = sqlite3_open_v2(store->path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (code == SQLITE_CANTOPEN && access(store->path, F_OK) == 0) {
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "the run store '%s' cannot be opened: it must be a file that may be read and written",
+                        store->path);
+    }
+    if (code == SQLITE_NOMEM)
+        return lab_store_fail(store, code, error);
+    if (code != SQLITE_OK) {
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "the run store '%s' cannot be made: check that its folder may be written", store->path);
+    }
+    distrust(store->database);
+    sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
+    status = check_schema(store, false, error);
+    if (status == LOCUS_OK) {
+        status = lab_store_execute(
+            store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;", error);
+    }
+    status = status == LOCUS_OK ? check_pages(store, error) : status;
+    status = status == LOCUS_OK ? add_missing(store, error) : status;
+    return status == LOCUS_OK ? look_around(store, error) : status;
+}
+
+/* ---- reading what may not be written ---- */
+
+/* "file:path?mode=ro"; NULL: out of memory. */
+static char *uri_of(const char *path, bool immutable) {
+    char *uri = sqlite3_mprintf("file:");
+    for (const char *at = path; uri != NULL && *at != '\0'; at++) {
+        const unsigned char byte = (unsigned char)*at;
+        const bool plain = byte < 0x80 && strchr("%?#", byte) == NULL;
+        uri = sqlite3_mprintf(plain ? "%z%c" : "%z%%%02X", uri, byte);
+    }
+    return uri == NULL ? NULL : sqlite3_mprintf("%z?mode=ro%s", uri, immutable ? "&immutable=1" : "");
+}
+
+static int open_uri(lab_store *store, bool immutable) {
+    char *uri = uri_of(store->path, immutable);
+    int code = uri == NULL ? SQLITE_NOMEM
+                           : sqlite3_open_v2(uri, &store->database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    sqlite3_free(uri);
+    if (code == SQLITE_OK) {
+        distrust(store->database);
+        sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
+        code = sqlite3_exec(store->database, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+    }
+    return code;
+}
+
+/* Nobody writes: no log stands beside the store. */
+static bool is_quiet(const lab_store *store) {
+    struct stat facts;
+    char *log = sqlite3_mprintf("%s-wal", store->path);
+    const bool quiet = log != NULL && (stat(log, &facts) != 0 || facts.st_size == 0);
+    sqlite3_free(log);
+    return quiet;
+}
+
+/* SQLite makes a log, and an index of it, beside a store even to read it; where it may not, the file alone is all that
+ * there is to read. */
+static locus_status open_sealed(lab_store *store, locus_error *error) {
+    int code = open_uri(store, false);
+    if ((code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && is_quiet(store)) {
+        sqlite3_close(store->database);
+        store->database = NULL;
+        code = open_uri(store, true);
+    }
+    if (code != SQLITE_OK)
+        return lab_store_fail(store, code, error);
+    locus_status status = check_schema(store, true, error);
+    status = status == LOCUS_OK ? check_pages(store, error) : status;
+    return status == LOCUS_OK ? look_around(store, error) : status;
+}
+
+static bool may_be_written(const char *path) {
+    char *folder = lab_folder_of(path);
+    const bool may = access(path, W_OK) == 0 && folder != NULL && access(folder, W_OK) == 0;
+    free(folder);
+    return may;
+}
+
+/* ---- a store's life ---- */
+
+typedef locus_status open_function(lab_store *store, locus_error *error);
+
+static locus_status open_store(lab_store **store, const char *path, open_function *function, locus_error *error) {
+    *store = NULL;
+    lab_store *opened = calloc(1, sizeof *opened);
+    if (opened == NULL || (opened->path = strdup(path)) == NULL) {
+        free(opened);
+        return lab_fail_memory(error, "the run store");
+    }
+    locus_status status = function(opened, error);
+    if (status != LOCUS_OK) {
+        lab_store_close(&opened);
+        return status;
+    }
+    *store = opened;
+    return LOCUS_OK;
+}
+
+locus_status lab_store_open(lab_store **store, const char *path, locus_error *error) {
+    return open_store(store, path, open_database, error);
+}
+
+locus_status lab_store_open_reading(lab_store **store, const char *path, locus_error *error) {
+    return open_store(store, path, may_be_written(path) ? open_database : open_sealed, error);
+}
+
+void lab_store_close(lab_store **store) {
+    if (store == NULL || *store == NULL)
+        return;
+    sqlite3_close((*store)->database);
+    free((*store)->path);
+    free(*store);
+    *store = NULL;
+}

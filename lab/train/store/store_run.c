@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of runs. */
+#include "io/fail.h"
+#include "train/store/store_sql.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS \
+    "name, task, encoding, setup, embedding_init, budget, config, command, version, machine, message, seed," \
+    " data_seed, state, steps_total, steps_done, tokens_seen, wall_seconds, tokens_per_second, peak_bytes," \
+    " parameters, started, ended"
+enum { COLUMN_COUNT = 23 };
+/* What a run is read by: the id, COLUMNS, whether it was imported, its note. */
+#define SELECT(imported, note) "SELECT id, " COLUMNS ", " imported ", " note " FROM run "
+#define IMPORTED "EXISTS(SELECT 1 FROM imported WHERE imported.run = run.id)"
+#define NOTE "(SELECT text FROM note WHERE note.run = run.id)"
+#define SELECT_EACH(store, rest) \
+    ((store)->notes     ? SELECT(IMPORTED, NOTE) rest \
+     : (store)->imports ? SELECT(IMPORTED, "''") rest \
+                        : SELECT("0", "''") rest)
+
+const char *lab_run_state_name(lab_run_state state) {
+    static const char *const names[] = {"started", "done", "stopped", "failed"};
+    return (unsigned)state < 4 ? names[state] : "unknown";
+}
+
+void lab_run_free(lab_run *run) {
+    if (run == NULL)
+        return;
+    char *texts[] = {run->name,    run->task,    run->encoding, run->setup,   run->embedding_init,
+                     run->budget,  run->config,  run->command,  run->version, run->machine,
+                     run->message, run->started, run->ended,    run->note};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    memset(run, 0, sizeof *run);
+}
+
+static void bind_text(sqlite3_stmt *statement, int index, const char *text) {
+    sqlite3_bind_text(statement, index, text == NULL ? "" : text, -1, SQLITE_STATIC);
+}
+
+/* Binds the columns in the order of COLUMNS, from 1. */
+static void bind_run(sqlite3_stmt *s, const lab_run *run) {
+    const char *texts[] = {run->name,   run->task,    run->encoding, run->setup,   run->embedding_init, run->budget,
+                           run->config, run->command, run->version,  run->machine, run->message};
+    int at = 1;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        bind_text(s, at++, texts[i]);
+    sqlite3_bind_int64(s, at++, (int64_t)run->seed);
+    sqlite3_bind_int64(s, at++, (int64_t)run->data_seed);
+    sqlite3_bind_int64(s, at++, (int64_t)run->state);
+    sqlite3_bind_int64(s, at++, (int64_t)run->steps_total);
+    sqlite3_bind_int64(s, at++, (int64_t)run->steps_done);
+    sqlite3_bind_int64(s, at++, (int64_t)run->tokens_seen);
+    sqlite3_bind_double(s, at++, run->wall_seconds);
+    sqlite3_bind_double(s, at++, run->tokens_per_second);
+    sqlite3_bind_int64(s, at++, run->peak_bytes);
+    sqlite3_bind_int64(s, at++, run->parameters);
+    bind_text(s, at++, run->started);
+    bind_text(s, at, run->ended);
+}
+
+/* A row that could not be written: names are unique. */
+static locus_status fail_row(lab_store *store, int code, const char *name, locus_error *error) {
+    return (code & 0xff) == SQLITE_CONSTRAINT ? lab_fail(error, LOCUS_ERROR_ARGUMENT, "name",
+                                                         "the run store '%s' has a run '%s' already", store->path, name)
+                                              : lab_store_fail(store, code, error);
+}
+
+locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *error) {
+    sqlite3_stmt *statement;
+    locus_status status = lab_store_prepare(
+        store, &statement, "INSERT INTO run(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", error);
+    if (status != LOCUS_OK)
+        return status;
+    bind_run(statement, run);
+    int code = sqlite3_step(statement);
+    sqlite3_finalize(statement);
+    if (code != SQLITE_DONE)
+        return fail_row(store, code, run->name, error);
+    run->id = sqlite3_last_insert_rowid(store->database);
+    return LOCUS_OK;
+}
+
+locus_status lab_store_run_update(lab_store *store, const lab_run *run, locus_error *error) {
+    sqlite3_stmt *statement;
+    locus_status status = lab_store_prepare(
+        store, &statement,
+        "UPDATE run SET (" COLUMNS ") = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?", error);
+    if (status != LOCUS_OK)
+        return status;
+    bind_run(statement, run);
+    sqlite3_bind_int64(statement, COLUMN_COUNT + 1, run->id);
+    status = lab_store_finish(store, statement, error);
+    if (status == LOCUS_OK && sqlite3_changes(store->database) == 0) {
+        return lab_fail(error, LOCUS_ERROR_IO, "run", "run %" PRId64 " is no longer in the store '%s': was it deleted?",
+                        run->id, store->path);
+    }
+    return status;
+}
+
+static bool take_text(sqlite3_stmt *statement, int column, char **text) {
+    const char *value = lab_store_text(statement, column);
+    *text = value != NULL ? strdup(value) : NULL;
+    return *text != NULL;
+}
+
+/* Column 0 is the id, the others follow in the order of COLUMNS, then the mark and the note. */
+static bool take_run(sqlite3_stmt *s, lab_run *run) {
+    memset(run, 0, sizeof *run);
+    char **texts[] = {&run->name,   &run->task,    &run->encoding, &run->setup,   &run->embedding_init, &run->budget,
+                      &run->config, &run->command, &run->version,  &run->machine, &run->message};
+    bool good = true;
+    int at = 1;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        good = take_text(s, at++, texts[i]) && good;
+    run->id = sqlite3_column_int64(s, 0);
+    run->seed = (uint64_t)sqlite3_column_int64(s, at++);
+    run->data_seed = (uint64_t)sqlite3_column_int64(s, at++);
+    run->state = (lab_run_state)sqlite3_column_int64(s, at++);
+    run->steps_total = (uint64_t)sqlite3_column_int64(s, at++);
+    run->steps_done = (uint64_t)sqlite3_column_int64(s, at++);
+    run->tokens_seen = (uint64_t)sqlite3_column_int64(s, at++);
+    run->wall_seconds = sqlite3_column_double(s, at++);
+    run->tokens_per_second = sqlite3_column_double(s, at++);
+    run->peak_bytes = sqlite3_column_int64(s, at++);
+    run->parameters = sqlite3_column_int64(s, at++);
+    good = take_text(s, at++, &run->started) && good;
+    good = take_text(s, at++, &run->ended) && good;
+    run->imported = sqlite3_column_int64(s, at++) != 0;
+    good = take_text(s, at, &run->note) && good;
+    if (!good)
+        lab_run_free(run);
+    return good;
+}
+
+static locus_status collect_runs(lab_store *store, sqlite3_stmt *statement, lab_run **runs, size_t *count,
+                                 locus_error *error) {
+    size_t room = 0;
+    int code;
+    *runs = NULL;
+    *count = 0;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (*count == room) {
+            room = room == 0 ? 16 : 2 * room;
+            lab_run *grown = realloc(*runs, room * sizeof *grown);
+            if (grown == NULL) {
+                code = SQLITE_NOMEM;
+                break;
+            }
+            *runs = grown;
+        }
+        if (!take_run(statement, &(*runs)[*count])) {
+            code = SQLITE_NOMEM;
+            break;
+        }
+        (*count)++;
+    }
+    sqlite3_finalize(statement);
+    if (code == SQLITE_DONE)
+        return LOCUS_OK;
+    for (size_t i = 0; i < *count; i++)
+        lab_run_free(&(*runs)[i]);
+    free(*runs);
+    *runs = NULL;
+    *count = 0;
+    return lab_store_fail(store, code, error);
+}
+
+locus_status lab_store_run_find(lab_store *store, const char *name_or_id, lab_run *run, locus_error *error) {
+    memset(run, 0, sizeof *run);
+    sqlite3_stmt *statement;
+    /* A name wins over a number; `#7` and `7` both mean run 7. */
+    locus_status status = lab_store_prepare(
+        store, &statement,
+        SELECT_EACH(store, "WHERE name = ?1 OR CAST(id AS TEXT) = ltrim(?1, '#') ORDER BY name <> ?1 LIMIT 1"), error);
+    if (status != LOCUS_OK)
+        return status;
+    bind_text(statement, 1, name_or_id);
+    lab_run *found;
+    size_t count;
+    status = collect_runs(store, statement, &found, &count, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (count == 0) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "run", "no run '%s' in the store '%s': `locus runs` lists them",
+                        name_or_id, store->path);
+    }
+    *run = found[0];
+    free(found);
+    return LOCUS_OK;
+}
+
+locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_run **runs, size_t *count,
+                            locus_error *error) {
+    static const lab_run_filter any = {NULL, NULL, NULL, NULL, NULL};
+    const lab_run_filter *wanted = filter == NULL ? &any : filter;
+    const char *values[] = {wanted->task, wanted->encoding, wanted->budget, wanted->setup, wanted->embedding_init};
+    *runs = NULL;
+    *count = 0;
+    sqlite3_stmt *statement;
+    locus_status status =
+        lab_store_prepare(store, &statement,
+                          SELECT_EACH(store, "WHERE (?1 IS NULL OR task = ?1) AND (?2 IS NULL OR encoding = ?2)"
+                                             " AND (?3 IS NULL OR budget = ?3) AND (?4 IS NULL OR setup = ?4)"
+                                             " AND (?5 IS NULL OR embedding_init = ?5) ORDER BY id"),
+                          error);
+    if (status != LOCUS_OK)
+        return status;
+    for (int i = 0; i < 5; i++)
+        if (values[i] != NULL)
+            bind_text(statement, i + 1, values[i]);
+    return collect_runs(store, statement, runs, count, error);
+}
+
+/* Runs a statement about one run, ?1, and a text, ?2. */
+static locus_status execute_on(lab_store *store, const char *sql, int64_t id, const char *text, locus_error *error) {
+    sqlite3_stmt *statement;
+    const locus_status status = lab_store_prepare(store, &statement, sql, error);
+    if (status != LOCUS_OK)
+        return status;
+    sqlite3_bind_int64(statement, 1, id);
+    if (text != NULL)
+        bind_text(statement, 2, text);
+    return lab_store_finish(store, statement, error);
+}
+
+locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *error) {
+    return execute_on(store, "INSERT OR IGNORE INTO imported(run) VALUES(?1)", id, NULL, error);
+}
+
+locus_status lab_store_run_note(lab_store *store, int64_t id, const char *text, locus_error *error) {
+    const char *sql =
+        *text == '\0' ? "DELETE FROM note WHERE run = ?1" : "INSERT OR REPLACE INTO note(run, text) VALUES(?1, ?2)";
+    return execute_on(store, sql, id, *text == '\0' ? NULL : text, error);
+}
+
+locus_status lab_store_run_rename(lab_store *store, int64_t id, const char *name, locus_error *error) {
+    sqlite3_stmt *statement;
+    const locus_status status = lab_store_prepare(store, &statement, "UPDATE run SET name = ?2 WHERE id = ?1", error);
+    if (status != LOCUS_OK)
+        return status;
+    sqlite3_bind_int64(statement, 1, id);
+    bind_text(statement, 2, name);
+    const int code = sqlite3_step(statement);
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE ? LOCUS_OK : fail_row(store, code, name, error);
+}
+
+locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error) {
+    return execute_on(store, "DELETE FROM run WHERE id = ?1", id, NULL, error);
+}

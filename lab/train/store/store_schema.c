@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The run store's tables and views; docs/store.md tells of them.
+ *
+ * Version 1 (pragma user_version) is run, metric, final. What came later is added beside it, to any store that may be
+ * written, so that a program that knows the first three only goes on with the store, and a store that may only be read
+ * can lack it:
+ *
+ *   imported(run)               runs that came as JSON
+ *   note(run, text)             what somebody wrote about a run
+ *   scores, curves, costs, means   views, for readers of the store: nothing of locus reads them */
+#include "train/store/store_sql.h"
+
+const char lab_store_schema[] =
+    "CREATE TABLE run(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, task TEXT NOT NULL,"
+    " encoding TEXT NOT NULL, setup TEXT NOT NULL, embedding_init TEXT NOT NULL, budget TEXT NOT NULL,"
+    " config TEXT NOT NULL, command TEXT NOT NULL, version TEXT NOT NULL, machine TEXT NOT NULL,"
+    " message TEXT NOT NULL, seed INTEGER NOT NULL, data_seed INTEGER NOT NULL, state INTEGER NOT NULL,"
+    " steps_total INTEGER NOT NULL, steps_done INTEGER NOT NULL, tokens_seen INTEGER NOT NULL,"
+    " wall_seconds REAL NOT NULL, tokens_per_second REAL NOT NULL, peak_bytes INTEGER NOT NULL,"
+    " parameters INTEGER NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL);"
+    "CREATE TABLE metric(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, name TEXT NOT NULL,"
+    " step INTEGER NOT NULL, value REAL, PRIMARY KEY(run, name, step)) WITHOUT ROWID;"
+    "CREATE TABLE final(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, \"set\" TEXT NOT NULL,"
+    " name TEXT NOT NULL, value REAL, PRIMARY KEY(run, \"set\", name)) WITHOUT ROWID;"
+    "PRAGMA user_version = 1;";
+
+#define IDENTITY "run.id AS run, run.name AS name, task, encoding, budget, setup, embedding_init, seed"
+/* A configuration without what seeds alone tell apart, and without what is no part of a training. */
+#define SETTINGS \
+    "CASE WHEN json_valid(config) THEN json_remove(config, '$.seed', '$.test_lengths', '$.checkpoint_seconds')" \
+    " ELSE config END"
+
+const char lab_store_additions[] =
+    "CREATE TABLE IF NOT EXISTS imported(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE);"
+    "CREATE TABLE IF NOT EXISTS note(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE, text TEXT NOT NULL);"
+    "CREATE VIEW IF NOT EXISTS scores AS SELECT " IDENTITY ", \"set\", final.name AS score, value"
+    " FROM run JOIN final ON final.run = run.id WHERE state = 1;"
+    "CREATE VIEW IF NOT EXISTS curves AS SELECT " IDENTITY ", metric.name AS curve, step, value"
+    " FROM run JOIN metric ON metric.run = run.id;"
+    "CREATE VIEW IF NOT EXISTS costs AS SELECT " IDENTITY ", parameters, steps_done AS steps, tokens_seen AS tokens,"
+    " wall_seconds AS seconds, tokens_per_second, peak_bytes, machine, version FROM run WHERE state = 1;"
+    /* Squares of the distances from the mean, not of the values: scores of seeds lie close together. */
+    "CREATE VIEW IF NOT EXISTS means AS SELECT task, encoding, budget, setup, embedding_init, settings, \"set\", score,"
+    " count(value) AS seeds, avg(value) AS mean,"
+    " CASE WHEN count(value) > 1 THEN sum((value - middle) * (value - middle)) / (count(value) - 1) END AS variance,"
+    " min(value) AS least, max(value) AS most"
+    " FROM (SELECT *, avg(value) OVER (PARTITION BY task, encoding, budget, setup, embedding_init, settings, \"set\","
+    " score) AS middle FROM (SELECT task, encoding, budget, setup, embedding_init, " SETTINGS " AS settings, \"set\","
+    " final.name AS score, value FROM run JOIN final ON final.run = run.id WHERE state = 1))"
+    " GROUP BY task, encoding, budget, setup, embedding_init, settings, \"set\", score;";

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The store's own view of its database: shared by store*.c and metric.c only. */
+#ifndef LAB_STORE_SQL_H
+#define LAB_STORE_SQL_H
+
+#include "train/store/store.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+struct lab_store {
+    sqlite3 *database;
+    char *path;
+    bool imports, notes; /* it has these tables; one that may only be read can lack them */
+};
+
+/* SQLite's result code as a clear line. */
+locus_status lab_store_fail(lab_store *store, int code, locus_error *error);
+locus_status lab_store_execute(lab_store *store, const char *sql, locus_error *error);
+locus_status lab_store_prepare(lab_store *store, sqlite3_stmt **statement, const char *sql, locus_error *error);
+/* The text of a column, "" where it is NULL; NULL: out of memory. Good until the next step. */
+const char *lab_store_text(sqlite3_stmt *statement, int column);
+/* The integer that a statement gives in its first row. */
+locus_status lab_store_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error);
+/* Runs a statement that gives no rows, and finalises it. */
+locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error);
+
+/* store_schema.c: an empty file becomes a store by the first; the second adds what came later to one that lacks it. */
+extern const char lab_store_schema[], lab_store_additions[];
+
+#endif
