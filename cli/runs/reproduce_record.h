@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The runs of a table as JSON beside its Markdown file (train/store/run_file.h), and the Markdown file made of them again.
- * The file's head says what was asked for:
+/* The runs of a table as JSON beside its Markdown file (train/store/run_file.h), and the Markdown file made of them
+ * again. The file's head says what was asked for:
  *
  *   "table": {"arguments": ["table1", "--budget=quick"],   options that decide what the table shows
  *             "command": "locus reproduce …",              as it was typed

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a training can be told, as data: a value's name in stores, its name and help on the command line, and where
  * it lies in the configuration. Configurations as JSON, their hash and differences, the commands' options, their
- * help, completions and man page are loops over such tables: train/configuration/config_options.c has what all kinds of tasks
- * share, a kind's class its own. */
+ * help, completions and man page are loops over such tables: train/configuration/config_options.c has what all kinds
+ * of tasks share, a kind's class its own. */
 #ifndef LAB_OPTION_H
 #define LAB_OPTION_H
 

@@ -43,8 +43,8 @@ typedef struct lab_train_config {
     uint64_t rate_epochs;
     uint64_t patience;     /* evaluations without a better one after which training ends; 0: never */
     size_t greedy_samples; /* of the test set that are decoded greedily; 0: none. Problems: how many are solved */
-    /* A folder with a pretrained encoder (model/pretrained/pretrained.h) that the training begins with; NULL: none. Its digest, of
-     * weights and vocabulary, is what counts; the path is not written down. */
+    /* A folder with a pretrained encoder (model/pretrained/pretrained.h) that the training begins with; NULL: none. Its
+     * digest, of weights and vocabulary, is what counts; the path is not written down. */
     const char *pretrained;
     uint64_t pretrained_digest;
     /* A file of parameters of this very model that the training begins with; NULL: it begins with drawn ones. Likewise
