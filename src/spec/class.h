@@ -235,6 +235,19 @@ static inline void locus_tensor_add(const locus_tensor *tensor, size_t index, do
         locus_half_add(tensor->dtype, (uint16_t *)tensor->data + index, value);
 }
 
+/* tensor[first + i] += values[i] for `count` of them, as above. */
+static inline void locus_tensor_add_numbers(const locus_tensor *tensor, size_t first, size_t count,
+                                            const double *values) {
+    if (tensor->dtype == LOCUS_FLOAT32) {
+        float *data = (float *)tensor->data + first;
+        for (size_t i = 0; i < count; i++)
+            data[i] = (float)((double)data[i] + values[i]);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        locus_tensor_add(tensor, first + i, values[i]);
+}
+
 /* Fails with SHAPE unless the shape has what `needs` (LOCUS_NEEDS_…) says; `name` is the encoding. */
 locus_status locus_shape_check(const locus_shape *shape, unsigned needs, const char *name, locus_error *error);
 

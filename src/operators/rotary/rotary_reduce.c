@@ -163,18 +163,16 @@ static void reduce_angles(const locus_rotary *rotary, size_t table, const double
         return;
     }
     for (size_t axis = 0; axis < rotary->axes; axis++)
-        for (size_t i = 0; i < rotary->pairs; i++)
-            locus_tensor_add(&parameters[slice.tensor], locus_parameter_slice_at(slice, table, axis, rotary->pairs) + i,
-                             sum[axis * rotary->pairs + i]);
+        locus_tensor_add_numbers(&parameters[slice.tensor], locus_parameter_slice_at(slice, table, axis, rotary->pairs),
+                                 rotary->pairs, sum + axis * rotary->pairs);
 }
 
 /* The parameter's gradient from G, dL/dW or, for functions of a skew S, dL/dS. */
 static void add_matrix(const locus_rotary *rotary, size_t table, const double *gradient,
                        const locus_tensor *parameters) {
     const size_t square = rotary->dim * rotary->dim;
-    const size_t first = locus_parameter_slice_at(rotary->matrix_slice, table, 0, square);
-    for (size_t i = 0; i < square; i++)
-        locus_tensor_add(&parameters[rotary->matrix_slice.tensor], first + i, gradient[i]);
+    locus_tensor_add_numbers(&parameters[rotary->matrix_slice.tensor],
+                             locus_parameter_slice_at(rotary->matrix_slice, table, 0, square), square, gradient);
 }
 
 /* S = A − Aᵀ: dL/dA = G − Gᵀ, into `antisymmetric`. */

@@ -198,9 +198,8 @@ static void spread_generator(void *context, size_t index, size_t worker) {
                              G_A, G_A + matrix);
     else if (locus_orthogonal_backward(tree->kind, tree->dim, A, G, G_A, G_A + matrix) != LOCUS_OK)
         fill_nan(elements, G_A);
-    const size_t at = locus_parameter_slice_at(tree->slice, table, branch, elements);
-    for (size_t i = 0; i < elements; i++)
-        locus_tensor_add(&spreading->parameters[tree->slice.tensor], at + i, G_A[i]);
+    locus_tensor_add_numbers(&spreading->parameters[tree->slice.tensor],
+                             locus_parameter_slice_at(tree->slice, table, branch, elements), elements, G_A);
 }
 
 void locus_tree_spread(const locus_tree_operator *op, const double *dW, const locus_tensor *parameters, char *scratch) {
