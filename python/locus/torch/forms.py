@@ -229,7 +229,13 @@ def _computed(x: Tensor) -> Tensor:
 
 def attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str, Tensor], causal: bool, scale: float,
               dropout: float, generator: Optional[torch.Generator] = None, bias: Optional[Tensor] = None) -> Tensor:
-    """As `Plan.attention`, of tensors packed or apart."""
+    """As `Plan.attention`, of tensors packed or apart. Autocast has no say here."""
+    with torch.autocast(q.device.type, enabled=False):
+        return _attention(plan, q, k, v, parameters, causal, scale, dropout, generator, bias)
+
+
+def _attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str, Tensor], causal: bool, scale: float,
+               dropout: float, generator: Optional[torch.Generator], bias: Optional[Tensor]) -> Tensor:
     if plan.encoding.causal and not causal:
         raise UnsupportedError(f"'{plan.encoding.spec}' needs causal attention: is_causal=True")
     apart, length, dtype = q.dim() == 4, q.shape[-2], q.dtype
@@ -264,7 +270,12 @@ def attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str,
 
 
 def apply(plan: Plan, x: Tensor, parameters: Dict[str, Tensor], role: str) -> Tensor:
-    """As `Plan.apply`, of a tensor packed or apart."""
+    """As `Plan.apply`, of a tensor packed or apart. Autocast has no say here."""
+    with torch.autocast(x.device.type, enabled=False):
+        return _apply(plan, x, parameters, role)
+
+
+def _apply(plan: Plan, x: Tensor, parameters: Dict[str, Tensor], role: str) -> Tensor:
     dtype, own = x.dtype, _computed(x)
     forms = live_forms(plan, parameters, x.device)
     offsets = (plan.keys if role in ("key", "value") else plan.queries).offsets

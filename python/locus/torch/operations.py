@@ -20,12 +20,16 @@ def wide(device: torch.device) -> torch.dtype:
 
 
 class Live:
-    """A form on a device, with parameters in the place of the arrays that hold them."""
+    """A form on a device, with parameters in the place of the arrays that hold them; those that the caller does not give
+    are the plan's own."""
 
     def __init__(self, form: Form, fixed: Dict[str, Union[Tensor, int, float]], parameters: Dict[str, Tensor]) -> None:
         self.form, self.kind, self.law = form, form.kind, form.law
         self.arrays: Dict[str, Array] = dict(fixed)
         for name, (parameter, first) in form.parameters.items():
+            if parameter not in parameters:
+                self.arrays[name] = torch.as_tensor(self.arrays[name])
+                continue
             own, shape = parameters[parameter], form.arrays[name].shape
             own = own.to(wide(own.device))
             if own.numel() != int(np.prod(shape)):

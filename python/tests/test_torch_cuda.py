@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: MIT
+"""locus.torch on a CUDA device, where PyTorch's operations compute from forms, against the library's kernels in float64
+on the CPU: every encoding × mask × packed or not × grouped heads, forward and backward, in three types; other arguments,
+single sites, operators, compiled programs, a training step. Skipped where there is no such device;
+LOCUS_TEST_DEVICE=cpu (or mps, …) runs the same there."""
+import copy
+import os
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import locus  # noqa: E402
+import locus.torch  # noqa: E402
+from locus.torch.planning import number_of  # noqa: E402
+from references import SPECS, places  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+DEVICE = torch.device(os.environ.get("LOCUS_TEST_DEVICE", "cuda"))
+if DEVICE.type == "cuda" and not torch.cuda.is_available():
+    pytest.skip("PyTorch sees no CUDA device", allow_module_level=True)
+
+BATCH, LENGTH, HEADS, DIM = 2, 9, 4, 16
+OFFSETS = [0, 6, 6, 17]  # the second sequence is empty
+# Of the largest number of a tensor. Half types: results and their gradients are rounded to 8 bits, queries and keys once
+# more before they are multiplied.
+ERRORS = {torch.float64: 1e-9, torch.float32: 1e-5, torch.bfloat16: 2.0 ** -6}
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(5)
+    torch.set_num_threads(1)  # small tensors: threads would only wait for one another
+    locus.set_threads(1)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+
+
+def there(x, dtype=None):
+    """A leaf on the device with the values of one on the CPU."""
+    return None if x is None else x.detach().to(DEVICE, dtype).requires_grad_(x.requires_grad)
+
+
+def leaf(*shape, dtype=torch.float64):
+    """Double precision numbers that the type has, too."""
+    return torch.randn(shape).to(dtype).double().requires_grad_()
+
+
+def module_of(spec, dtype=torch.float64, kv_heads=HEADS):
+    """The encoding with parameters away from where they begin, which the type has."""
+    own = locus.torch.Attention(spec, HEADS, DIM, kv_heads=kv_heads, dtype=torch.float64)
+    with torch.no_grad():
+        for p in own.parameters():
+            p.copy_((p + 0.1 * torch.rand_like(p)).to(dtype))
+    return own
+
+
+def stand(encoding, packed=False):
+    """Where tokens stand; sequences apart that hold one sequence of positions stand alike."""
+    if encoding.group is None or encoding.group == "seq":
+        return None
+    return places(encoding.group, OFFSETS[-1], OFFSETS) if packed else places(encoding.group, LENGTH)
+
+
+def hidden(packed, dtype):
+    """A bias with a gradient, that hides some keys, never all of a row."""
+    length = int(max(np.diff(OFFSETS))) if packed else LENGTH
+    bias = torch.randn(HEADS, length, length).to(dtype).double()
+    bias[torch.rand(bias.shape) < 0.3] = -torch.inf
+    bias[..., range(length), range(length)] = 0.5
+    bias[..., 0] = 0.25
+    return bias.requires_grad_()
+
+
+def agree(made, wanted, error, dtype=None):
+    """Tensors of the device and those of the library; None is zero."""
+    assert len(made) == len(wanted)
+    for mine, other in zip(made, wanted):
+        if mine is None or other is None:
+            assert not any(x is not None and x.abs().max() > error for x in (mine, other))
+            continue
+        assert mine.device.type == DEVICE.type and (dtype is None or mine.dtype == dtype)
+        mine = mine.detach().cpu().double()
+        assert torch.isfinite(mine).all()
+        assert (mine - other).abs().max() <= error * max(1.0, other.abs().max())
+
+
+def both(call, inputs, dtype, error):
+    """What `call(device, *inputs)` gives, and gradients of the inputs, by the library and on the device."""
+    wanted = call("cpu", *inputs)
+    upstream = torch.randn(wanted.shape).to(dtype).double()
+    others = [there(x, dtype) for x in inputs]
+    output = call(DEVICE, *others)
+    learning = [(x, other) for x, other in zip(inputs, others) if x is not None and x.requires_grad]
+    gradients = [torch.autograd.grad(own, [pair[i] for pair in learning], upstream.to(own.device, own.dtype),
+                                     allow_unused=True) for i, own in enumerate((wanted, output))]
+    agree([output, *gradients[1]], [wanted.detach(), *gradients[0]], error, dtype)
+
+
+def backend(device):
+    """The library is the judge, also where the device under test is a CPU."""
+    return "locus" if device == "cpu" else "forms"
+
+
+@pytest.mark.parametrize("dtype", ERRORS, ids=["double", "single", "bfloat16"])
+@pytest.mark.parametrize("grouped", [False, True], ids=["heads", "groups"])
+@pytest.mark.parametrize("packed", [False, True], ids=["apart", "packed"])
+@pytest.mark.parametrize("mask", ["full", "causal", "bias"])
+@pytest.mark.parametrize("spec", SPECS)
+def test_encodings(spec, mask, packed, grouped, dtype):
+    encoding = locus.Encoding(spec)
+    if encoding.causal and mask != "causal":
+        pytest.skip("needs the causal mask")
+    if dtype == torch.bfloat16 and (mask == "bias" or packed != grouped):
+        pytest.skip("in bfloat16 half of the cases are looked at")
+    kv_heads = HEADS // 2 if grouped else HEADS
+    own = module_of(spec, dtype, kv_heads)
+    names, positions = list(own.learned()), stand(encoding, packed)
+    shapes = [(OFFSETS[-1], heads, DIM) if packed else (BATCH, heads, LENGTH, DIM)
+              for heads in (HEADS, kv_heads, kv_heads)]
+    bias = hidden(packed, dtype) if mask == "bias" else None
+    offsets = torch.tensor(OFFSETS) if packed else None
+
+    def call(device, q, k, v, bias, *parameters):
+        return locus.torch.attention(
+            q, k, v, encoding, positions, dict(zip(names, parameters)), mask == "causal", enable_gqa=grouped,
+            offsets=None if offsets is None else offsets.to(device), backend=backend(device), bias=bias)
+
+    both(call, [*(leaf(*shape, dtype=dtype) for shape in shapes), bias, *own.parameters()], dtype, ERRORS[dtype])
+
+
+@pytest.mark.parametrize("spec", ["rope(pairs=half)", "rope(rotate=8)", "rope + alibi", "scores(window=5, keep=1)",
+                                  "scores(chunk=4)", "algebraic(generator=cayley)",
+                                  "algebraic(generator=householder)", "rope(base=500, values=on)"])
+@pytest.mark.parametrize("dtype", ERRORS, ids=["double", "single", "bfloat16"])
+def test_variants(spec, dtype):
+    own = module_of(spec, dtype)
+    names = list(own.learned())
+
+    def call(device, q, k, v, *parameters):
+        return locus.torch.attention(q, k, v, spec, parameters=dict(zip(names, parameters)), is_causal=True,
+                                     scale=0.3, backend=backend(device))
+
+    both(call, [*(leaf(BATCH, HEADS, 13, DIM, dtype=dtype) for _ in range(3)), *own.parameters()], dtype,
+         ERRORS[dtype])
+
+
+@pytest.mark.parametrize("dtype, error", [(torch.float32, 1e-5), (torch.bfloat16, 2.0 ** -6)])
+@pytest.mark.parametrize("spec", ["rope", "alibi", "scores(window=100)", "relative", "t5"])
+def test_lengths_of_models(spec, dtype, error):
+    """Where PyTorch chooses kernels of another kind; tensors lie as behind a projection."""
+    own = module_of(spec, dtype)
+    names = list(own.learned())
+    heads = [leaf(BATCH, 300, HEADS, 64, dtype=dtype) for _ in range(3)]
+    sized = locus.torch.Attention(spec, HEADS, 64, dtype=torch.float64)
+    parameters = [p.detach().to(dtype).double().requires_grad_() for p in sized.parameters()]
+
+    def call(device, q, k, v, *parameters):
+        return locus.torch.attention(*(x.transpose(1, 2) for x in (q, k, v)), spec,
+                                     parameters=dict(zip(names, parameters)), is_causal=True, backend=backend(device))
+
+    both(call, [*heads, *parameters], dtype, error)
+
+
+def test_other_keys():
+    """Queries of the last tokens of a cache, groups of heads, a value dimension of its own, positions on the device."""
+    def call(device, q, k, v):
+        queries, keys = torch.arange(7 - 3, 7, device=device), torch.arange(7, device=device)
+        return locus.torch.attention(q, k, v, "rope + alibi", queries, key_positions=keys, enable_gqa=True,
+                                     is_causal=True, backend=backend(device))
+
+    both(call, [leaf(BATCH, HEADS, 3, DIM), leaf(BATCH, 2, 7, DIM), leaf(BATCH, 2, 7, 6)], torch.float64, 1e-10)
+
+
+def test_positions_on_the_device():
+    q, k, v = (there(leaf(BATCH, HEADS, LENGTH, DIM).detach()) for _ in range(3))
+    grid = torch.stack([torch.arange(LENGTH) // 3, torch.arange(LENGTH) % 3], -1)
+    for spec, own in (("rope", torch.arange(LENGTH) * 2), ("mixed", grid), ("rope", torch.arange(LENGTH) * 0.5),
+                      ("alibi", torch.arange(LENGTH).expand(BATCH, LENGTH))):
+        call = (lambda values: locus.torch.attention(q, k, v, spec, values, backend="forms"))
+        wanted = locus.torch.attention(*(x.cpu() for x in (q, k, v)), spec, own, backend="locus")
+        agree([call(own.to(DEVICE)), call(own)], [wanted, wanted], 1e-10)
+
+
+@pytest.mark.parametrize("spec", ["rope", "algebraic(values=on)", "liere"])
+def test_one_site(spec):
+    own = locus.torch.Encoding(spec, HEADS, DIM, dtype=torch.float64)
+    other, positions = copy.deepcopy(own).to(DEVICE), stand(locus.Encoding(spec))
+    for role in ("query", "key", "value", "output"):
+        def call(device, x, *_, role=role):
+            module = own if device == "cpu" else other
+            return module(x, positions, role, backend=backend(device))
+
+        both(call, [leaf(BATCH, HEADS, LENGTH, DIM)], torch.float64, 1e-10)
+
+
+@pytest.mark.parametrize("spec", ["learned", "sinusoidal", "shiv-quirk(depth=3)"])
+def test_tokens(spec):
+    own = locus.torch.Encoding(spec, HEADS, DIM, dtype=torch.float64)
+    other, positions = copy.deepcopy(own).to(DEVICE), stand(locus.Encoding(spec))
+
+    def call(device, x):
+        return (own if device == "cpu" else other)(x, positions, "token", backend=backend(device))
+
+    both(call, [leaf(BATCH, LENGTH, HEADS * DIM)], torch.float64, 1e-10)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_initial_values(spec):
+    """Without parameters they are those of seed 0."""
+    encoding = locus.Encoding(spec)
+
+    def call(device, q, k, v):
+        return locus.torch.attention(q, k, v, spec, stand(encoding), is_causal=True, backend=backend(device))
+
+    both(call, [leaf(BATCH, HEADS, LENGTH, DIM) for _ in range(3)], torch.float64, 1e-9)
+
+
+def test_dropout():
+    q, k, v = (there(leaf(1, 2, 64, DIM)) for _ in range(3))
+    call = (lambda p: locus.torch.attention(q, k, v, "rope", dropout_p=p, backend="forms"))
+    torch.manual_seed(3)
+    first = call(0.25)
+    torch.manual_seed(3)
+    assert torch.equal(first, call(0.25)) and not torch.equal(first, call(0.25))
+    mean = torch.stack([call(0.25).detach() for _ in range(400)]).mean(0)
+    apart = (mean - call(0.0)).abs().mean()
+    assert apart < 0.2 * (first - call(0.0)).abs().mean()
+
+
+def test_autocast():
+    """What autocast would round is rounded by the caller only: encodings compute in the type of q, k and v."""
+    q, k, v = (there(leaf(BATCH, HEADS, LENGTH, DIM), torch.float32) for _ in range(3))
+    for spec in ("rope", "t5", "algebraic", "cope", "relative(values=on)"):
+        own = module_of(spec).to(DEVICE, torch.float32)
+        wanted = own(q, k, v, is_causal=True, backend="forms")
+        with torch.autocast(DEVICE.type, torch.bfloat16):
+            output = own(q, k, v, is_causal=True, backend="forms")
+            single = locus.torch.Encoding(spec, HEADS, DIM, device=DEVICE)(q, backend="forms")
+        assert torch.equal(output, wanted) and output.dtype == torch.float32 and single.dtype == torch.float32
+        for mine, other in zip(*(torch.autograd.grad(o.sum(), (q, k, v)) for o in (output, wanted))):
+            torch.testing.assert_close(mine, other)
+
+
+def test_operators():
+    own = module_of("relative").to(DEVICE)
+    q, k, v = (there(leaf(BATCH, HEADS, LENGTH, DIM)) for _ in range(3))
+    rest = ("relative", ",".join(own.learned()), 0, 0, True, 0.0, 0.0, "forms")
+    torch.library.opcheck(torch.ops.locus.attention.default,
+                          (q, k, v, list(own.parameters()), None, None, None, None, None, *rest))
+    packed = [there(leaf(OFFSETS[-1], HEADS, DIM).detach()) for _ in range(3)]
+    rest = ("rope", "", 0, number_of(locus.positions(OFFSETS[-1], offsets=OFFSETS)), False, 0.0, 0.0, "forms")
+    torch.library.opcheck(torch.ops.locus.attention.default, (
+        *packed, [], torch.arange(OFFSETS[-1], device=DEVICE), None, torch.tensor(OFFSETS, device=DEVICE), None, None,
+        *rest))
+
+
+@pytest.mark.parametrize("compiler", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("spec", ["rope", "rope + alibi", "t5", "algebraic(group=tree:2)"])
+def test_compiled(spec, compiler):
+    own, positions = module_of(spec).to(DEVICE, torch.float32), stand(locus.Encoding(spec))
+    q, k, v = (there(leaf(BATCH, HEADS, LENGTH, DIM), torch.float32) for _ in range(3))
+
+    def step(q, k, v):
+        output = own(q, k, v, positions, is_causal=True, backend="forms")
+        # On a CPU inductor would need a C++ compiler for anything else.
+        return output if DEVICE.type == "cpu" else output * 2 + q
+
+    compiled, plain = torch.compile(step, fullgraph=True, backend=compiler)(q, k, v), step(q, k, v)
+    torch.testing.assert_close(compiled, plain)
+    inputs = (q, k, v, *own.parameters())
+    for mine, other in zip(*(torch.autograd.grad(o.sum(), inputs, allow_unused=True) for o in (compiled, plain))):
+        torch.testing.assert_close(torch.zeros(1) if mine is None else mine, torch.zeros(1) if other is None else other)
+
+
+# ---- training ----
+
+
+class Decoder(nn.Module):
+    def __init__(self, spec, size=HEADS * DIM, words=11):
+        super().__init__()
+        self.embedding, self.last = nn.Embedding(words, size), nn.Linear(size, words)
+        self.project, self.output = nn.Linear(size, 3 * size), nn.Linear(size, size)
+        self.encoding = locus.torch.Attention(spec, HEADS, DIM)
+
+    def forward(self, tokens, chosen):
+        x = self.embedding(tokens)
+        q, k, v = (y.unflatten(-1, (HEADS, DIM)).transpose(1, 2) for y in self.project(x).chunk(3, -1))
+        return self.last(x + self.output(self.encoding(q, k, v, is_causal=True, backend=chosen).transpose(1, 2)
+                                         .flatten(2)))
+
+
+def trained(model, device, steps):
+    optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.5), []
+    for number in range(steps):
+        tokens = torch.randint(11, (8, 33), generator=torch.Generator().manual_seed(number)).to(device)
+        logits = model(tokens[:, :-1], backend(device)).flatten(0, 1)
+        loss = F.cross_entropy(logits, (tokens[:, 1:] + tokens[:, :-1]).flatten() % 11)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+@pytest.mark.parametrize("spec", ["rope", "t5", "algebraic", "rope(learned=on) + kerple", "relative(values=on)"])
+def test_training(spec):
+    """The same model in double precision by the library and on the device: losses and all parameters, step by step."""
+    model = Decoder(spec).double()
+    other = copy.deepcopy(model).to(DEVICE)
+    wanted, losses = trained(model, "cpu", 6), trained(other, DEVICE, 6)
+    assert wanted[-1] < wanted[0] and np.allclose(losses, wanted, rtol=1e-8)
+    agree(list(other.parameters()), [p.detach() for p in model.parameters()], 1e-8)
+    assert any(p.grad.abs().max() > 0 for p in other.encoding.parameters()) or not list(other.encoding.parameters())
+
+
+# ---- bad input ----
+
+
+def test_bad_input():
+    q, k, v = (there(leaf(BATCH, HEADS, LENGTH, DIM).detach()) for _ in range(3))
+    with pytest.raises(locus.ShapeError):
+        locus.torch.attention(q, k[:, :, :4], v, "rope")
+    with pytest.raises(locus.UnsupportedError):
+        locus.torch.attention(q, k, v, "cope", backend="forms")
+    if DEVICE.type == "cpu":
+        return
+    for bad in (dict(k=k.cpu()), dict(backend="locus"), dict(bias=torch.zeros(LENGTH, LENGTH))):
+        with pytest.raises(locus.DtypeError):
+            locus.torch.attention(**{**dict(q=q, k=k, v=v, encoding="rope"), **bad})
+    assert locus.torch.attention(q, k, v, "rope").device == q.device
