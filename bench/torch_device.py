@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: MIT
+"""locus.torch from forms on a device (CUDA) beside PyTorch at its best there: attention forward, and forward with
+backward, causal, in bfloat16 and float32.
+
+  rope       beside scaled_dot_product_attention with rotate-half, eager and compiled
+  alibi      beside a mask that is made before the time is taken, and FlexAttention compiled
+  window     a sliding window of 512 keys, beside the same two
+  relative   Shaw's vectors of keys: beside a mask that is made of queries in the time, and FlexAttention, which reads
+             products of queries and vectors made in the time
+  step       a training step of a Llama-like decoder, 6 layers of 512, autocast to bfloat16, beside rotate-half
+
+Answers are compared before anything is timed; a program that fails is left out, with its reason. Times are medians of
+--repeats, each of as many calls as take 20 ms, with the device waited for at both ends. Rows go to OUT/torch_device.jsonl
+as they come; after --seconds no further row is begun. Usage: PYTHONPATH=WHEREVER python3 bench/torch_device.py --out OUT
+[--device cuda] [--cases rope,…] [--dtypes bfloat16,float32] [--lengths 2048,…] [--tokens 8192] [--seconds 150]"""
+import argparse
+import functools
+import json
+import os
+import statistics
+import time
+
+import torch
+from torch.nn import functional as F
+
+import locus
+import locus.torch
+from torch_attention import DIM, HEADS, WINDOW, Model, angles, answer, causal_mask, distances, numbers, slopes, turn
+
+# Of the largest number of a tensor.
+ERRORS = {torch.float32: 2e-4, torch.bfloat16: 4e-2}
+
+
+def waited(device):
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+# ---- programs: functions of q, k, v, and of what is learned ----
+
+
+def flex(length, score=None, mask=None):
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+    own = create_block_mask(mask, None, None, length, length, device=torch.get_default_device())
+    compiled = torch.compile(flex_attention, dynamic=False)
+    return lambda q, k, v: compiled(q, k, v, score_mod=score, block_mask=own)
+
+
+def of_rope(length, dtype):
+    cos, sin = (x.to(dtype) for x in angles(length))
+    compiled = torch.compile(turn)
+
+    def turned(by):
+        return lambda q, k, v: F.scaled_dot_product_attention(by(q, cos, sin), by(k, cos, sin), v, is_causal=True)
+
+    return "rope(pairs=half)", {"rotate-half": lambda: turned(turn), "rotate-half compiled": lambda: turned(compiled)}
+
+
+def of_alibi(length, dtype):
+    own = slopes()
+
+    def masked():
+        mask = causal_mask(-own[:, None, None] * distances(length).abs())[None].to(dtype)
+        return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    return "alibi", {"mask": masked, "flex": lambda: flex(
+        length, lambda score, b, h, i, j: score - own[h] * (i - j), lambda b, h, i, j: i >= j)}
+
+
+def of_window(length, dtype):
+    def masked():
+        mask = (distances(length) >= 0) & (distances(length) < WINDOW)
+        return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    return f"scores(window={WINDOW})", {"mask": masked, "flex": lambda: flex(
+        length, None, lambda b, h, i, j: (i >= j) & (i - j < WINDOW))}
+
+
+def of_relative(length, dtype):
+    form = next(each for each in locus.Encoding("relative").plan(length, HEADS, DIM).forms() if each.kind == "content")
+    window, factor = int(form.arrays["window"]), DIM ** -0.5 if form.arrays["scaled"] else 1.0
+
+    def rows_of(q, table):
+        return factor * (q @ table.to(q.dtype).T)
+
+    def masked():
+        rows = torch.clamp(-distances(length), -window, window) + window
+        hidden = causal_mask(torch.zeros(length, length, dtype=dtype))
+
+        def program(q, k, v, table):
+            own = torch.gather(rows_of(q, table), -1, rows.expand(*q.shape[:2], -1, -1)) + hidden
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=own)
+
+        return program
+
+    def fused():
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+        own = create_block_mask(lambda b, h, i, j: i >= j, None, None, length, length,
+                                device=torch.get_default_device())
+
+        def program(q, k, v, table):
+            products = rows_of(q, table)
+            return flex_attention(q, k, v, lambda score, b, h, i, j: score + products[
+                b, h, i, torch.clamp(j - i, -window, window) + window], own)
+
+        return torch.compile(program, dynamic=False)
+
+    return "relative", {"mask": masked, "flex": fused}
+
+
+CASES = {"rope": of_rope, "alibi": of_alibi, "window": of_window, "relative": of_relative}
+
+
+# ---- time ----
+
+
+def call_of(program, inputs, upstream):
+    def forward():
+        with torch.no_grad():
+            program(*inputs)
+
+    def both():
+        torch.autograd.grad(program(*inputs), inputs, upstream)
+
+    return forward if upstream is None else both
+
+
+def timed(call, count, device):
+    waited(device)
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    waited(device)
+    return (time.perf_counter() - start) / count
+
+
+def medians(calls, options):
+    """Milliseconds by name; programs take turns."""
+    counts = {}
+    for name, call in calls.items():
+        timed(call, 2, options.device)
+        counts[name] = max(1, int(0.02 / timed(call, 1, options.device)))
+    times = {name: [] for name in calls}
+    for _ in range(options.repeats):
+        for name, call in calls.items():
+            times[name].append(timed(call, counts[name], options.device))
+    return {name: round(statistics.median(own) * 1e3, 4) for name, own in times.items()}
+
+
+def attempt(said, make):
+    """What `make` gives, or None and its failure written down."""
+    try:
+        return make()
+    except Exception as error:  # what a peer cannot do is no fault of this program
+        said["left_out"] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        return None
+
+
+def checked(programs, inputs, upstream, error):
+    """Those that give locus's answer, by name; why others were left out."""
+    wanted, kept, left_out = answer(programs["locus"](), inputs, upstream), {}, {}
+    for name, make in programs.items():
+        said = {}
+        program = attempt(said, make)
+        found = None if program is None else attempt(said, lambda: answer(program, inputs, upstream))
+        if found is None:
+            left_out[name] = said["left_out"]
+            continue
+        apart = max(float((a.float() - b.float()).abs().max() / max(1.0, float(b.float().abs().max())))
+                    for a, b in zip(wanted, found))
+        if len(found) == len(wanted) and apart < error:
+            kept[name] = program
+        else:
+            left_out[name] = f"its answer is {apart:.2g} apart"
+    return kept, left_out
+
+
+def peak(call, device):
+    if device.type != "cuda":
+        return None
+    torch.cuda.reset_peak_memory_stats(device)
+    call()
+    return round(torch.cuda.max_memory_allocated(device) / 2**20)
+
+
+def run_case(name, length, dtype, options):
+    torch.manual_seed(length)
+    batch, (spec, peers) = max(1, options.tokens // length), CASES[name](length, dtype)
+    inputs = [torch.randn(batch, length, HEADS, DIM, dtype=dtype).transpose(1, 2).requires_grad_() for _ in range(3)]
+    initial = locus.Encoding(spec).initialise(HEADS, DIM, seed=1)
+    learned = [torch.as_tensor(x, device=options.device).float().requires_grad_() for x in initial.values()]
+    inputs += learned
+
+    def program(q, k, v, *parameters):
+        return locus.torch.attention(q, k, v, spec, parameters=dict(zip(initial, parameters)), is_causal=True,
+                                     backend="forms")
+
+    upstream = torch.randn(batch, HEADS, length, DIM, dtype=dtype)
+    wanted = {each: own for each, own in peers.items() if each not in options.without}
+    kept, left_out = checked({"locus": lambda: program, **wanted}, inputs, upstream, ERRORS[dtype])
+    for way in ("forward", "both"):
+        calls = {each: call_of(own, inputs, upstream if way == "both" else None) for each, own in kept.items()}
+        row = {"case": name, "dtype": str(dtype)[6:], "batch": batch, "length": length, "pass": way}
+        if way == "forward":
+            for call in calls.values():  # what compiles for another mode does it now
+                call()
+        report(row, medians(calls, options), {each: peak(call, options.device) for each, call in calls.items()},
+               left_out, options)
+
+
+def run_step(length, options):
+    (_, peers), batch = of_rope(length, torch.bfloat16), max(1, options.tokens // length)
+    attends = {"locus": lambda q, k, v: locus.torch.attention(q, k, v, "rope(pairs=half)", is_causal=True,
+                                                              backend="forms"),
+               **{name: make() for name, make in peers.items() if name not in options.without}}
+    generator = torch.Generator(options.device).manual_seed(1)
+    tokens, calls, losses = torch.randint(8000, (batch, length + 1), generator=generator), {}, {}
+    for name, attend in attends.items():
+        torch.manual_seed(0)
+        model = Model(attend)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+        def call(model=model, optimizer=optimizer):
+            with torch.autocast(options.device.type, torch.bfloat16):
+                logits = model(tokens[:, :-1])
+            loss = F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        calls[name], losses[name] = call, float(call().detach())
+    if max(losses.values()) - min(losses.values()) > 1e-2:
+        raise SystemExit(f"torch_device: losses differ: {losses}")
+    row = {"case": "step", "dtype": "autocast", "batch": batch, "length": length, "pass": "step"}
+    report(row, medians(calls, options), {}, {}, options)
+
+
+def report(row, times, memory, left_out, options):
+    peer = min((name for name in times if name != "locus"), key=times.get, default=None)
+    name = torch.cuda.get_device_name(options.device) if options.device.type == "cuda" else "cpu"
+    row = {**row, "device": name, "torch": torch.__version__, "locus": locus.__version__, "median_ms": times,
+           "peer": peer, "ratio": round(times[peer] / times["locus"], 3) if peer and "locus" in times else None,
+           "peak_mib": memory}
+    text = json.dumps({**row, **({"left_out": left_out} if left_out else {})})
+    print(text, flush=True)
+    with open(os.path.join(options.out, "torch_device.jsonl"), "a", encoding="utf-8") as file:
+        file.write(text + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", required=True, help="a folder, made if it is not there")
+    parser.add_argument("--device", type=torch.device, default=torch.device("cuda"))
+    parser.add_argument("--cases", default="rope,alibi,window,relative,step")
+    parser.add_argument("--dtypes", default="bfloat16,float32")
+    parser.add_argument("--lengths", type=numbers, default=[2048, 8192, 512, 4096, 1024])
+    for name, value in (("tokens", 8192), ("repeats", 5), ("seconds", 150)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--without", default="", help="peers that are left out, as flex, which takes long to compile")
+    options = parser.parse_args()
+    options.without = options.without.split(",")
+    os.makedirs(options.out, exist_ok=True)
+    torch.set_default_device(options.device)
+    torch._dynamo.config.recompile_limit = 64
+    cases, until = options.cases.split(","), time.monotonic() + options.seconds
+    rows = [functools.partial(run_step, length, options) for length in options.lengths[:3] if "step" in cases]
+    for length in options.lengths:
+        for dtype in options.dtypes.split(","):
+            rows += [functools.partial(run_case, name, length, getattr(torch, dtype), options)
+                     for name in cases if name != "step"]
+    for number, row in enumerate(rows):
+        if time.monotonic() > until:
+            print(f"torch_device: {len(rows) - number} of {len(rows)} rows were not begun within {options.seconds} s")
+            break
+        said = {}
+        if attempt(said, lambda: (row(), True)[1]) is None:
+            report({"failed": [str(x) for x in row.args[:-1]]}, {}, {}, said, options)
+
+
+if __name__ == "__main__":
+    main()
