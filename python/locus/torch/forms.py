@@ -3,6 +3,7 @@
 keys, values and parameters. Where positions only turn and add, PyTorch's own fused attention computes the rest."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
@@ -14,11 +15,46 @@ from ..errors import ShapeError, UnsupportedError
 from ..plans import Form, Plan
 from .operations import Live, by_head, embedded, fixed_arrays, turned
 
-_read: WeakKeyDictionary[Plan, Tuple[List[Form], Dict[Any, List[Dict[str, Any]]]]] = WeakKeyDictionary()
+
+@dataclass(frozen=True)
+class _Block:
+    """Sequences of one size, by their numbers, and the tokens of each, [sequences, queries] and [sequences, keys].
+    `alike`: positions say the same of pairs in all of them."""
+
+    numbers: List[int]
+    queries: Tensor
+    keys: Tensor
+    first: Tuple[Optional[int], Optional[int]]  # the first query and the first key, where sequences lie together
+    alike: bool
 
 
-def live_forms(plan: Plan, parameters: Dict[str, Tensor], device: torch.device) -> List[Live]:
-    """The plan's forms with the caller's parameters; what positions say is moved to a device once."""
+class _Prepared:
+    """A plan's forms, and what they say on a device."""
+
+    def __init__(self, plan: Plan, forms: List[Form], device: torch.device) -> None:
+        self.forms = forms
+        self.fixed = [fixed_arrays(form, device) for form in forms]
+        self.stores: List[Dict[Any, Any]] = [{} for _ in forms]
+        with torch.inference_mode(False):
+            self.blocks = _blocks(plan, forms, device)
+            order = torch.cat([block.queries.flatten() for block in self.blocks]) if self.blocks else torch.empty(0)
+            sorted_already = bool((order[1:] > order[:-1]).all())
+            self.place = None if sorted_already else torch.argsort(order)
+
+    def live(self, parameters: Dict[str, Tensor]) -> List[Live]:
+        return [Live(*own, parameters, store) for *own, store in zip(self.forms, self.fixed, self.stores)]
+
+    def together(self, parts: List[Tensor]) -> Tensor:
+        """[tokens, …] in the order of tokens, from the blocks'."""
+        whole = parts[0] if len(parts) == 1 else torch.cat(parts)
+        return whole if self.place is None else whole.index_select(0, self.place)
+
+
+_read: WeakKeyDictionary[Plan, Tuple[List[Form], Dict[torch.device, _Prepared]]] = WeakKeyDictionary()
+
+
+def _prepared(plan: Plan, device: torch.device) -> _Prepared:
+    """What positions say is moved to a device once."""
     if plan not in _read:
         _read[plan] = plan.forms(), {}
     forms, by_device = _read[plan]
@@ -26,8 +62,50 @@ def live_forms(plan: Plan, parameters: Dict[str, Tensor], device: torch.device) 
         raise UnsupportedError(f"'{plan.encoding.spec}' learns with a registered function, which forms cannot "
                                "differentiate; use backend=\"locus\" on the CPU")
     if device not in by_device:
-        by_device[device] = [fixed_arrays(form, device) for form in forms]
-    return [Live(form, fixed, parameters) for form, fixed in zip(forms, by_device[device])]
+        by_device[device] = _Prepared(plan, forms, device)
+    return by_device[device]
+
+
+def _together_from(offsets: Tuple[int, ...], numbers: List[int], length: int) -> Optional[int]:
+    starts = [offsets[number] for number in numbers]
+    return starts[0] if all(b - a == length for a, b in zip(starts, starts[1:])) else None
+
+
+_OF_PAIRS = (("query_cell", "query_position", "query_position.0"), ("key_cell", "key_position"))
+
+
+def _alike(forms: List[Form], tokens: Tuple[Tensor, Tensor]) -> bool:
+    """Whether each token stands as that of the first sequence, for whatever reads positions of pairs."""
+    return all(bool((form.arrays[name][own] == form.arrays[name][own[:1]]).all())
+               for form in forms if not form.roles
+               for names, own in zip(_OF_PAIRS, (x.numpy() for x in tokens)) for name in names if name in form.arrays)
+
+
+def _blocks(plan: Plan, forms: List[Form], device: torch.device) -> List[_Block]:
+    """Of sequences that have queries."""
+    found: Dict[Tuple[int, int], List[int]] = {}
+    a, b = plan.queries.offsets, plan.keys.offsets
+    for number in range(len(a) - 1):
+        if a[number + 1] > a[number]:
+            found.setdefault((a[number + 1] - a[number], b[number + 1] - b[number]), []).append(number)
+    blocks = []
+    for (m, n), numbers in found.items():
+        tokens = _tokens(a, numbers, m), _tokens(b, numbers, n)
+        first = _together_from(a, numbers, m), _together_from(b, numbers, n)
+        blocks.append(_Block(numbers, tokens[0].to(device), tokens[1].to(device), first,
+                             len(numbers) > 1 and _alike(forms, tokens)))
+    return blocks
+
+
+def _tokens(offsets: Tuple[int, ...], numbers: List[int], length: int) -> Tensor:
+    first = torch.tensor([offsets[number] for number in numbers])
+    return first[:, None] + torch.arange(length)
+
+
+def _of_block(x: Tensor, tokens: Tensor, first: Optional[int]) -> Tensor:
+    """[tokens, heads, dim] of a block's tokens as [sequences, heads, length, dim]."""
+    own = x.index_select(0, tokens.flatten()) if first is None else x[first:first + tokens.numel()]
+    return own.unflatten(0, tokens.shape).transpose(1, 2)
 
 
 # ---- scores of sequences of one length: [sequences, heads, queries, keys]; queries and keys are token numbers ----
@@ -37,9 +115,11 @@ def _pairs(live: Live, queries: Tensor, keys: Tensor) -> Tensor:
     return (live.arrays["query_cell"][queries][..., :, None] + live.arrays["key_cell"][keys][..., None, :]) % 2**32
 
 
-def _cells(live: Live, queries: Tensor, keys: Tensor, heads: int) -> Tensor:
+def _cells(live: Live, queries: Tensor, keys: Tensor, heads: int, dtype: torch.dtype) -> Tensor:
+    """[sequences, heads, queries, keys] in the type of what is learned; what is not is looked up as float32, unless
+    that is less than `dtype`."""
     a, law = live.arrays, live.law if live.form.parameters else ""
-    values = a["values"]
+    values = a["values"] if law or dtype == torch.float64 else a["values"].float()
     if law == "slope":
         values = -a["slope"][:, None] * a["distance"]
     elif law == "power":
@@ -69,7 +149,7 @@ def _content_rows(live: Live, queries: Tensor, keys: Tensor) -> Tensor:
 def _content(live: Live, q: Tensor, queries: Tensor, keys: Tensor, scale: float) -> Tensor:
     rows = _content_rows(live, queries, keys)
     by_row = torch.einsum("shtd,rd->shtr", q, live.arrays["key_table"].to(q.dtype))
-    own = torch.gather(by_row, -1, rows[:, None].expand(-1, q.shape[1], -1, -1))
+    own = torch.gather(by_row, -1, rows[:, None].expand(*q.shape[:2], -1, -1))
     return own * scale if live.arrays["scaled"] else own
 
 
@@ -129,19 +209,24 @@ class _Scores:
         bias = beside
         for live in self.of("cells", "network"):
             cells = live.kind == "cells"
-            own = _cells(live, queries, keys, q.shape[1]) if cells else _network(live, queries, keys)
+            own = _cells(live, queries, keys, q.shape[1], q.dtype) if cells else _network(live, queries, keys)
             bias = own if bias is None else bias + own
         if bias is None:
             return seen
         return (bias if seen is None else torch.where(seen, bias, -torch.inf)).to(q.dtype)
 
     def fused(self, q: Tensor, k: Tensor, v: Tensor, queries: Tensor, keys: Tensor, causal: bool,
-              beside: Optional[Tensor]) -> Tensor:
+              beside: Optional[Tensor], dtype: torch.dtype) -> Tensor:
+        """`dtype`: the caller's. PyTorch's kernels for half types serve where a mask only hides; what is added to scores
+        would lose too much in such a type."""
         seen = _seen(self.settings, q.shape[2], k.shape[2], causal, q.device)
         plain = causal and q.shape[2] == k.shape[2] and beside is None and not (
             self.of("cells", "network") or self.settings.get("chunk") or self.settings.get("window"))
         mask = None if plain else self.bias(q, queries, keys, seen, beside)
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=plain, scale=self.scale)
+        if mask is None or mask.dtype == torch.bool:
+            q, k, v = q.to(dtype), k.to(dtype), v.to(dtype)
+        output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=plain, scale=self.scale)
+        return _computed(output)
 
     def plain(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, queries: Tensor, keys: Tensor, causal: bool,
               dropout: float, generator: Optional[torch.Generator], beside: Optional[Tensor]
@@ -158,7 +243,7 @@ class _Scores:
         if self.settings.get("cap"):
             s = self.settings["cap"] * torch.tanh(s / self.settings["cap"])
         for live in self.of("cells", "network"):
-            own = (_cells(live, queries, keys, q.shape[1]) if live.kind == "cells" else
+            own = (_cells(live, queries, keys, q.shape[1], q.dtype) if live.kind == "cells" else
                    _network(live, queries, keys)).to(s.dtype)
             s = s * own if live.form.multiplies else s + own
         s = s if beside is None else s + beside.to(s.dtype)
@@ -170,7 +255,7 @@ class _Scores:
         for live in self.of("content"):
             if "value_table" in live.arrays:
                 table = live.arrays["value_table"].to(q.dtype)[_content_rows(live, queries, keys)]
-                own = torch.einsum("shtj,stjd->shtd", weights, table)
+                own = torch.einsum("shtj,stjd->shtd", weights, table.expand(q.shape[0], -1, -1, -1))
                 tables = own if tables is None else tables + own
         return weights @ v, tables
 
@@ -187,20 +272,6 @@ class _Scores:
 
 
 # ---- tensors of callers ----
-
-
-def _blocks(plan: Plan) -> List[Tuple[List[int], int, int]]:
-    """Sequences of one size each: (their numbers, queries, keys)."""
-    found: Dict[Tuple[int, int], List[int]] = {}
-    a, b = plan.queries.offsets, plan.keys.offsets
-    for number in range(len(a) - 1):
-        found.setdefault((a[number + 1] - a[number], b[number + 1] - b[number]), []).append(number)
-    return [(numbers, m, n) for (m, n), numbers in found.items()]
-
-
-def _tokens(offsets: Tuple[int, ...], numbers: List[int], length: int, device: torch.device) -> Tensor:
-    first = torch.tensor([offsets[number] for number in numbers], device=device)
-    return first[:, None] + torch.arange(length, device=device)
 
 
 def _packed(x: Tensor, offsets: Tuple[int, ...]) -> Tensor:
@@ -245,27 +316,30 @@ def _attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str
     elif (q.shape[0], k.shape[0]) != (a[-1], b[-1]):
         raise ShapeError(f"there are {q.shape[0]} queries and {k.shape[0]} keys, but positions of {a[-1]} and {b[-1]}")
     q, k, v = _computed(q), _computed(k), _computed(v)
-    forms = live_forms(plan, parameters, q.device)
+    prepared = _prepared(plan, q.device)
+    forms = prepared.live(parameters)
     scores, group = _Scores(forms, q.shape[2], scale, bias), q.shape[1] // k.shape[1]
     own_q = turned(forms, q, "query")
     own_k = turned(forms, k, "key").repeat_interleave(group, 1)
     own_v = turned(forms, v, "value").repeat_interleave(group, 1)
-    shape = (*q.shape[:2], v.shape[2])
-    output, beside = own_v.new_zeros(shape), None
-    for numbers, m, n in _blocks(plan):
-        queries, keys = _tokens(a, numbers, m, q.device), _tokens(b, numbers, n, q.device)
-        parts = own_q[queries].transpose(1, 2), own_k[keys].transpose(1, 2), own_v[keys].transpose(1, 2)
+    outputs: List[Tensor] = [own_v.new_zeros(0, *q.shape[1:2], v.shape[2])]
+    besides: List[Tensor] = []
+    for block in prepared.blocks:
+        m, n = block.queries.shape[1], block.keys.shape[1]
+        queries, keys = (block.queries[:1], block.keys[:1]) if block.alike else (block.queries, block.keys)
+        parts = (_of_block(own_q, block.queries, block.first[0]), _of_block(own_k, block.keys, block.first[1]),
+                 _of_block(own_v, block.keys, block.first[1]))
         if scores.added and dropout == 0 and n > 0:
-            o, own = scores.fused(*parts, queries, keys, causal, scores.own_bias(numbers, m, n)), None
+            o, own = scores.fused(*parts, queries, keys, causal, scores.own_bias(block.numbers, m, n), dtype), None
         else:
-            o, own = scores.plain(*parts, q[queries].transpose(1, 2), queries, keys, causal, dropout, generator,
-                                  scores.own_bias(numbers, m, n))
-        output = output.index_copy(0, queries.flatten(), o.transpose(1, 2).reshape(-1, *shape[1:]))
+            raw = _of_block(q, block.queries, block.first[0])
+            o, own = scores.plain(*parts, raw, queries, keys, causal, dropout, generator,
+                                  scores.own_bias(block.numbers, m, n))
+        outputs.append(o.transpose(1, 2).flatten(0, 1))
         if own is not None:
-            beside = output.new_zeros(shape) if beside is None else beside
-            beside = beside.index_copy(0, queries.flatten(), own.transpose(1, 2).reshape(-1, *shape[1:]))
-    output = turned(forms, output, "output")
-    output = output if beside is None else output + beside
+            besides.append(own.transpose(1, 2).flatten(0, 1))
+    output = turned(forms, prepared.together(outputs[1:] or outputs), "output")
+    output = output + prepared.together(besides) if besides else output
     return (_apart(output, a, length) if apart else output).to(dtype)
 
 
@@ -277,7 +351,7 @@ def apply(plan: Plan, x: Tensor, parameters: Dict[str, Tensor], role: str) -> Te
 
 def _apply(plan: Plan, x: Tensor, parameters: Dict[str, Tensor], role: str) -> Tensor:
     dtype, own = x.dtype, _computed(x)
-    forms = live_forms(plan, parameters, x.device)
+    forms = _prepared(plan, x.device).live(parameters)
     offsets = (plan.keys if role in ("key", "value") else plan.queries).offsets
     if role in ("token", "encoded"):
         if own.dim() == 2:

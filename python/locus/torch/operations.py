@@ -3,7 +3,7 @@
 tensors and parameters. Tensors here are packed, ``[tokens, heads, dim]``."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Union
+from typing import Any, Callable, Dict, List, Tuple, Union
 
 import numpy as np
 import torch
@@ -23,8 +23,10 @@ class Live:
     """A form on a device, with parameters in the place of the arrays that hold them; those that the caller does not give
     are the plan's own."""
 
-    def __init__(self, form: Form, fixed: Dict[str, Union[Tensor, int, float]], parameters: Dict[str, Tensor]) -> None:
+    def __init__(self, form: Form, fixed: Dict[str, Union[Tensor, int, float]], parameters: Dict[str, Tensor],
+                 store: Dict[Any, Any]) -> None:
         self.form, self.kind, self.law = form, form.kind, form.law
+        self._store = store
         self.arrays: Dict[str, Array] = dict(fixed)
         for name, (parameter, first) in form.parameters.items():
             if parameter not in parameters:
@@ -39,17 +41,25 @@ class Live:
     def learned(self, name: str) -> bool:
         return name in self.form.parameters
 
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What depends on nothing that is learned is made once for the plan and the device."""
+        if key not in self._store:
+            with torch.inference_mode(False), torch.no_grad():
+                self._store[key] = make()
+        return self._store[key]
+
 
 def fixed_arrays(form: Form, device: torch.device) -> Dict[str, Union[Tensor, int, float]]:
     """The form's arrays as tensors of a device; those of rank 0 as numbers."""
     made: Dict[str, Union[Tensor, int, float]] = {}
-    for name, data in form.arrays.items():
-        whole = data.dtype.kind in "iu"
-        if data.ndim == 0:
-            made[name] = data.item()
-        else:
-            copy = torch.from_numpy(data.astype(np.int64 if whole else np.float64))
-            made[name] = copy.to(device) if whole else copy.to(device, wide(device))
+    with torch.inference_mode(False):  # they stay for calls that need gradients
+        for name, data in form.arrays.items():
+            whole = data.dtype.kind in "iu"
+            if data.ndim == 0:
+                made[name] = data.item()
+            else:
+                copy = torch.from_numpy(data.astype(np.int64 if whole else np.float64))
+                made[name] = copy.to(device) if whole else copy.to(device, wide(device))
     return made
 
 
@@ -170,24 +180,60 @@ def phases(form: Live, role: str) -> Tensor:
     return torch.exp(1j * angle + growth)
 
 
+def cosines(form: Live, x: Tensor, role: str) -> Tuple[Tensor, Tensor]:
+    """cos and sin of the angles by which x [tokens, heads, dim] is turned: [tokens, heads or 1, pairs]."""
+    def made() -> Tuple[Tensor, Tensor]:
+        tables = phases(form, role)
+        phase = (tables if len(tables) == 1 else by_head(tables, x.shape[1])).transpose(0, 1)
+        factor = form.arrays["factor"] if role in ("query", "key") else 1.0
+        sign = -factor if role == "output" else factor
+        return (factor * phase.real).to(x.dtype), (sign * phase.imag).to(x.dtype)
+
+    return made() if form.form.parameters else form.once(("cosines", role, x.dtype, x.shape[1]), made)
+
+
+def pair_order(form: Live, dim: int, device: torch.device) -> Tuple[str, Tuple[Tensor, ...]]:
+    """How pairs lie: "neighbours" (0 1) (2 3) …, "halves" (0 n) (1 n + 1) …, or by "order", which makes halves of them,
+    and the way back. Coordinates without a pair come last."""
+    def made() -> Tuple[str, Tuple[Tensor, ...]]:
+        pairs = form.form.arrays["pair"].astype(np.int64)
+        alone = np.setdiff1d(np.arange(dim), pairs)
+        order = np.concatenate((pairs.T.reshape(-1), alone))
+        if np.array_equal(np.concatenate((pairs.reshape(-1), alone)), np.arange(dim)):
+            return "neighbours", ()
+        if np.array_equal(order, np.arange(dim)):
+            return "halves", ()
+        return "order", tuple(torch.from_numpy(own).to(device) for own in (order, np.argsort(order)))
+
+    found: Tuple[str, Tuple[Tensor, ...]] = form.once("pairs", made)
+    return found
+
+
+def turned_pairs(x: Tensor, cosine: Tensor, sine: Tensor, order: Tuple[str, Tuple[Tensor, ...]]) -> Tensor:
+    """(x, y) → (x cos − y sin, x sin + y cos) of each pair."""
+    how, ways = order
+    pairs = cosine.shape[-1]
+    own = x if how != "order" else x.index_select(-1, ways[0])
+    if how == "neighbours":
+        one, other = own[..., :2 * pairs].unflatten(-1, (pairs, 2)).unbind(-1)
+    else:
+        one, other = own[..., :pairs], own[..., pairs:2 * pairs]
+    both = one * cosine - other * sine, one * sine + other * cosine
+    y = torch.stack(both, -1).flatten(-2) if how == "neighbours" else torch.cat(both, -1)
+    y = y if y.shape[-1] == x.shape[-1] else torch.cat((y, own[..., 2 * pairs:]), -1)
+    return y if how != "order" else y.index_select(-1, ways[1])
+
+
 def turn(form: Live, x: Tensor, role: str) -> Tensor:
     a, heads = form.arrays, x.shape[1]
     if form.learned("generator"):
         positions = a[f"{side(role)}_position.0"].to(a["generator"].dtype)
         return powered(form.law, a["generator"][:, 0], positions, x, role == "output")
-    phase = by_head(phases(form, role), heads).transpose(0, 1)
+    cosine, sine = cosines(form, x, role)
     basis = orthogonal(form.law, a["free_basis"][:, 0]) if form.learned("free_basis") else a.get("basis")
     basis = None if basis is None else by_head(basis.to(x.dtype), heads)
     x = x if basis is None else torch.einsum("hji,thj->thi", basis, x)
-    first, second = a["pair"].T
-    factor = a["factor"] if role in ("query", "key") else 1.0
-    cosine, sine = (factor * phase.real).to(x.dtype), (factor * phase.imag).to(x.dtype)
-    if role == "output":
-        sine = -sine
-    one, other = x[..., first], x[..., second]
-    y = x.clone()
-    y[..., first] = one * cosine - other * sine
-    y[..., second] = one * sine + other * cosine
+    y = turned_pairs(x, cosine, sine, pair_order(form, x.shape[-1], x.device))
     if "flip" in a and form.form.count % 2 == 1:  # the coordinate without a pair
         odd = a[f"{side(role)}_position.0"] % 2 == 1
         flips = by_head(a["flip"], heads) < form.form.count
@@ -221,7 +267,8 @@ def turned(forms: List[Live], x: Tensor, role: str) -> Tensor:
                 S = torch.einsum("na,haij->hnij", a["position"].to(a["generator"].dtype), skew(a["generator"]))
                 matrices = torch.linalg.matrix_exp(S.contiguous())
             part = multiply(matrices, a[f"{side(role)}_matrix"], part, role)
-        x = torch.cat((x[..., :form.first], part, x[..., form.first + form.count:]), -1)
+        x = part if form.count == x.shape[-1] else torch.cat(
+            (x[..., :form.first], part, x[..., form.first + form.count:]), -1)
     return x
 
 
