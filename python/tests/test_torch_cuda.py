@@ -274,6 +274,8 @@ def test_operators():
 @pytest.mark.parametrize("spec", ["rope", "rope + alibi", "t5", "algebraic(group=tree:2)"])
 def test_compiled(spec, compiler):
     own, positions = module_of(spec).to(DEVICE, torch.float32), stand(locus.Encoding(spec))
+    if isinstance(positions, locus.positions) and tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13):
+        pytest.skip("torch.compile takes a locus.positions from PyTorch 2.13 on")
     q, k, v = (there(leaf(BATCH, HEADS, LENGTH, DIM), torch.float32) for _ in range(3))
 
     def step(q, k, v):
@@ -286,6 +288,37 @@ def test_compiled(spec, compiler):
     inputs = (q, k, v, *own.parameters())
     for mine, other in zip(*(torch.autograd.grad(o.sum(), inputs, allow_unused=True) for o in (compiled, plain))):
         torch.testing.assert_close(torch.zeros(1) if mine is None else mine, torch.zeros(1) if other is None else other)
+
+
+# ---- what lies beside ----
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_upstream_layouts(batch):
+    """Gradients of outputs come in any layout, one after the other."""
+    inputs = [torch.randn(batch, 512, 8, 64, device=DEVICE, dtype=torch.bfloat16).transpose(1, 2).requires_grad_()
+              for _ in range(3)]
+    upstream = torch.randn(batch, 8, 512, 64, device=DEVICE, dtype=torch.bfloat16)
+    found = []
+    for own in (upstream, upstream.transpose(1, 2).contiguous().transpose(1, 2), upstream):
+        output = locus.torch.attention(*inputs, "rope", is_causal=True, backend="forms")
+        found.append(torch.autograd.grad(output, inputs, own))
+    exact = [x.detach().double().requires_grad_() for x in inputs]
+    output = locus.torch.attention(*exact, "rope", is_causal=True, backend="forms")
+    wanted = torch.autograd.grad(output, exact, upstream.double())
+    for own in found:
+        for mine, other in zip(own, wanted):
+            assert float((mine.double() - other).abs().max()) < 2**-6 * float(other.abs().max())
+
+
+def test_default_device():
+    """Sequences of one length are told apart on the CPU, whatever the default device is."""
+    inputs = [torch.randn(2, 8, 64, 64, device=DEVICE) for _ in range(3)]
+    wanted = locus.torch.attention(*inputs, "alibi", is_causal=True, backend="forms")
+    with torch.device(DEVICE):
+        found = locus.torch.attention(*inputs, "alibi", is_causal=True, backend="forms",
+                                      positions=locus.positions(128, offsets=[0, 64, 128]))
+    torch.testing.assert_close(found, wanted)
 
 
 # ---- training ----

@@ -3,13 +3,15 @@
 keys, values and parameters. Where positions only turn and add, PyTorch's own fused attention computes the rest."""
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, ContextManager, Dict, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import ShapeError, UnsupportedError
 from ..plans import Form, Plan
@@ -98,8 +100,9 @@ def _blocks(plan: Plan, forms: List[Form], device: torch.device) -> List[_Block]
 
 
 def _tokens(offsets: Tuple[int, ...], numbers: List[int], length: int) -> Tensor:
-    first = torch.tensor([offsets[number] for number in numbers])
-    return first[:, None] + torch.arange(length)
+    """On the CPU, whatever the default device is."""
+    first = torch.tensor([offsets[number] for number in numbers], device="cpu")
+    return first[:, None] + torch.arange(length, device="cpu")
 
 
 def _of_block(x: Tensor, tokens: Tensor, first: Optional[int]) -> Tensor:
@@ -178,6 +181,14 @@ def _seen(settings: Dict[str, Any], m: int, n: int, causal: bool, device: torch.
     return seen
 
 
+def _trusted_kernels(*inputs: Tensor) -> ContextManager[Any]:
+    """All but cuDNN's where gradients are wanted: PyTorch 2.11 keeps the plan of its backward by shapes without the
+    layout of the output's gradient, so that a second layout gets wrong gradients in silence."""
+    if torch.is_grad_enabled() and any(x.is_cuda and x.requires_grad for x in inputs):
+        return sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH])
+    return nullcontext()
+
+
 class _Scores:
     """What the forms of roles () do to scores."""
 
@@ -225,7 +236,8 @@ class _Scores:
         mask = None if plain else self.bias(q, queries, keys, seen, beside)
         if mask is None or mask.dtype == torch.bool:
             q, k, v = q.to(dtype), k.to(dtype), v.to(dtype)
-        output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=plain, scale=self.scale)
+        with _trusted_kernels(q, k, v):
+            output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=plain, scale=self.scale)
         return _computed(output)
 
     def plain(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, queries: Tensor, keys: Tensor, causal: bool,
