@@ -141,6 +141,7 @@ static void prefill(subject *s, size_t tokens) {
     size_t *offsets = bench_memory((sequences + 1) * sizeof *offsets);
     int64_t *values = bench_memory(CHUNK * sequences * sizeof *values);
     locus_error error;
+    offsets[0] = 0;
     for (size_t done = locus_cache_length(s->cache, 0), count; done < tokens; done += count) {
         count = tokens - done < CHUNK ? tokens - done : CHUNK;
         for (size_t i = 0; i < sequences; i++) {
