@@ -321,6 +321,41 @@ def test_default_device():
     torch.testing.assert_close(found, wanted)
 
 
+@pytest.mark.parametrize("batch, packed", [(1, False), (2, False), (3, True)])
+@pytest.mark.parametrize("spec, causal", [
+    ("alibi", True), ("alibi", False), ("rope + alibi", True), ("scores(window=40, keep=2)", True), ("kerple", True),
+    ("scores(chunk=48)", True), ("decay(rate=0.9)", True), ("t5 + scores(cap=20, window=100)", True),
+    ("alibi(group=grid:2)", False)])
+def test_flex(monkeypatch, spec, causal, batch, packed):
+    """What FlexAttention computes in half types is what float64 gives; it has no backward on a CPU."""
+    from locus.torch import flex
+    monkeypatch.setattr(flex, "DEVICES", {DEVICE.type})
+    calls, real = [], flex.attention
+    monkeypatch.setattr(flex, "attention", lambda *rest: calls.append(1) or real(*rest))
+    length, group = 160, locus.Encoding(spec).group
+    offsets = [0, 130, 260, 480] if packed else [i * length for i in range(batch + 1)]
+    shape = (offsets[-1], HEADS, DIM) if packed else (batch, HEADS, length, DIM)
+    values = [[i // 7, i % 7 - 3] for i in range(offsets[-1])] if group == "grid:2" else None
+    positions = locus.positions(values, group, offsets) if packed or values else None
+    generator = torch.Generator().manual_seed(len(spec))
+    learns = DEVICE.type != "cpu"
+    inputs = [torch.randn(shape, generator=generator).to(DEVICE, torch.bfloat16).requires_grad_(learns)
+              for _ in range(3)]
+    exact = [x.detach().double().requires_grad_() for x in inputs]
+    upstream = torch.randn(shape, generator=generator).to(DEVICE, torch.bfloat16)
+    rest = {"positions": positions, "is_causal": causal, "backend": "forms",
+            "offsets": offsets if packed else None}
+    found = locus.torch.attention(*inputs, spec, **rest)
+    assert calls
+    wanted = locus.torch.attention(*exact, spec, **rest)
+    pairs = [(found, wanted)]
+    if learns:
+        pairs += zip(torch.autograd.grad(found, inputs, upstream),
+                     torch.autograd.grad(wanted, exact, upstream.double()))
+    for mine, other in pairs:
+        assert float((mine.double() - other).norm()) < ERRORS[torch.bfloat16] * float(other.norm())
+
+
 # ---- training ----
 
 

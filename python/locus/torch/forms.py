@@ -15,6 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import ShapeError, UnsupportedError
 from ..plans import Form, Plan
+from . import flex
 from .operations import Live, by_head, embedded, fixed_arrays, turned
 
 
@@ -118,9 +119,8 @@ def _pairs(live: Live, queries: Tensor, keys: Tensor) -> Tensor:
     return (live.arrays["query_cell"][queries][..., :, None] + live.arrays["key_cell"][keys][..., None, :]) % 2**32
 
 
-def _cells(live: Live, queries: Tensor, keys: Tensor, heads: int, dtype: torch.dtype) -> Tensor:
-    """[sequences, heads, queries, keys] in the type of what is learned; what is not is looked up as float32, unless
-    that is less than `dtype`."""
+def _cell_values(live: Live, heads: int, dtype: torch.dtype) -> Tensor:
+    """[heads, cells] in the type of what is learned; what is not is float32, unless that is less than `dtype`."""
     a, law = live.arrays, live.law if live.form.parameters else ""
     values = a["values"] if law or dtype == torch.float64 else a["values"].float()
     if law == "slope":
@@ -131,7 +131,12 @@ def _cells(live: Live, queries: Tensor, keys: Tensor, heads: int, dtype: torch.d
         values = a["bias"][a["bucket"]].T
     elif law == "logarithm":
         values = -a["a"][:, None] * torch.log1p(a["b"][:, None] * a["distance"])
-    return by_head(values, heads)[:, _pairs(live, queries, keys)].transpose(0, 1)
+    return by_head(values, heads)
+
+
+def _cells(live: Live, queries: Tensor, keys: Tensor, heads: int, dtype: torch.dtype) -> Tensor:
+    """[sequences, heads, queries, keys]."""
+    return _cell_values(live, heads, dtype)[:, _pairs(live, queries, keys)].transpose(0, 1)
 
 
 def _network(live: Live, queries: Tensor, keys: Tensor) -> Tensor:
@@ -167,18 +172,26 @@ def _contextual(live: Live, product: Tensor, q: Tensor, scale: float, seen: Tens
     return lower + (p - below) * (upper - lower)
 
 
-def _seen(settings: Dict[str, Any], m: int, n: int, causal: bool, device: torch.device) -> Optional[Tensor]:
-    """[queries, keys], or None where all is seen."""
-    if not causal and not settings.get("chunk") and not settings.get("window"):
-        return None
-    t = torch.arange(m, device=device)[:, None] + (n - m)
-    j = torch.arange(n, device=device)[None, :]
-    seen = j <= t if causal else torch.ones((m, n), dtype=torch.bool, device=device)
+def _hides(settings: Dict[str, Any], causal: bool) -> bool:
+    return bool(causal or settings.get("chunk") or settings.get("window"))
+
+
+def _sees(settings: Dict[str, Any], causal: bool, t: Tensor, j: Tensor) -> Tensor:
+    """Whether a query with the keys 0 … t up to itself sees key j."""
+    seen = j <= t if causal else j == j
     if settings.get("chunk"):
         seen = seen & (t >= 0) & (t // settings["chunk"] == j // settings["chunk"])
     if settings.get("window"):
         seen = seen & (((t - j).abs() < settings["window"]) | (j < settings["keep"]))
     return seen
+
+
+def _seen(settings: Dict[str, Any], m: int, n: int, causal: bool, device: torch.device) -> Optional[Tensor]:
+    """[queries, keys], or None where all is seen."""
+    if not _hides(settings, causal):
+        return None
+    t, j = torch.arange(m, device=device)[:, None] + (n - m), torch.arange(n, device=device)[None, :]
+    return _sees(settings, causal, t, j).expand(m, n)
 
 
 def _trusted_kernels(*inputs: Tensor) -> ContextManager[Any]:
@@ -239,6 +252,42 @@ class _Scores:
         with _trusted_kernels(q, k, v):
             output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=plain, scale=self.scale)
         return _computed(output)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, queries: Tensor, keys: Tensor, causal: bool,
+               dropout: float, generator: Optional[torch.Generator], beside: Optional[Tensor], dtype: torch.dtype
+               ) -> Tuple[Tensor, Optional[Tensor]]:
+        """`plain`, by the fastest way that does the same. `dtype`: the caller's."""
+        if dropout == 0 and k.shape[2] > 0:
+            flexible = self.flexible(q, v, k.shape[2], dtype)
+            output = self.by_flex(q, k, v, queries, keys, causal, dtype) if flexible else None
+            if output is None and self.added:
+                output = self.fused(q, k, v, queries, keys, causal, beside, dtype)
+            if output is not None:
+                return output, None
+        return self.plain(q, k, v, raw, queries, keys, causal, dropout, generator, beside)
+
+    def flexible(self, q: Tensor, v: Tensor, keys: int, dtype: torch.dtype) -> bool:
+        """Whether FlexAttention does all of it, and better than a mask: scores have tables of which no gradient is
+        wanted, or most keys are hidden."""
+        tables = self.of("cells")
+        return (len(self.forms) == len(self.of("cells", "settings")) and self.beside is None
+                and bool(tables or self.settings.get("window") or self.settings.get("chunk"))
+                and "sinks" not in self.settings and flex.serves(q, v, keys, dtype)
+                and not (torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad
+                                                         for live in tables for x in live.arrays.values())))
+
+    def by_flex(self, q: Tensor, k: Tensor, v: Tensor, queries: Tensor, keys: Tensor, causal: bool,
+                dtype: torch.dtype) -> Optional[Tensor]:
+        (sequences, heads, m, _), n, settings = q.shape, k.shape[2], self.settings
+        tables = [(_cell_values(live, heads, torch.float32).float().contiguous(),
+                   flex.wrapped(live.arrays["query_cell"][queries], sequences),
+                   flex.wrapped(live.arrays["key_cell"][keys], sequences), live.form.multiplies)
+                  for live in self.of("cells")]
+        mask = None if not _hides(settings, causal) else self.forms[0].once(
+            ("flex", m, n, causal), lambda: flex.block_mask(lambda i, j: _sees(settings, causal, i + (n - m), j), m, n,
+                                                            q.device))
+        output = flex.attention(q.to(dtype), k.to(dtype), v.to(dtype), tables, float(settings.get("cap") or 0), mask, self.scale)
+        return None if output is None else _computed(output)
 
     def plain(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, queries: Tensor, keys: Tensor, causal: bool,
               dropout: float, generator: Optional[torch.Generator], beside: Optional[Tensor]
@@ -341,12 +390,8 @@ def _attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str
         queries, keys = (block.queries[:1], block.keys[:1]) if block.alike else (block.queries, block.keys)
         parts = (_of_block(own_q, block.queries, block.first[0]), _of_block(own_k, block.keys, block.first[1]),
                  _of_block(own_v, block.keys, block.first[1]))
-        if scores.added and dropout == 0 and n > 0:
-            o, own = scores.fused(*parts, queries, keys, causal, scores.own_bias(block.numbers, m, n), dtype), None
-        else:
-            raw = _of_block(q, block.queries, block.first[0])
-            o, own = scores.plain(*parts, raw, queries, keys, causal, dropout, generator,
-                                  scores.own_bias(block.numbers, m, n))
+        raw, beside = _of_block(q, block.queries, block.first[0]), scores.own_bias(block.numbers, m, n)
+        o, own = scores.attend(*parts, raw, queries, keys, causal, dropout, generator, beside, dtype)
         outputs.append(o.transpose(1, 2).flatten(0, 1))
         if own is not None:
             besides.append(own.transpose(1, 2).flatten(0, 1))

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""FlexAttention, PyTorch's kernel that is compiled with what happens to a score: half types are multiplied as such, and
+what positions add or multiply is looked up inside of it, in float32."""
+from __future__ import annotations
+
+import warnings
+from typing import Any, Callable, List, Optional, Tuple
+
+import torch
+from torch import Tensor
+
+try:
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+except ImportError:  # before PyTorch 2.5
+    flex_attention = None
+
+# Kinds of devices where it is compiled. Others would make all scores as a whole.
+DEVICES = {"cuda"}
+LEAST = 128  # tokens: a block of its kernel
+_state: dict[str, Any] = {}
+
+
+def serves(q: Tensor, v: Tensor, keys: int, dtype: torch.dtype) -> bool:
+    """Whether it takes tensors of these sizes, [sequences, heads, length, dim], as `dtype`."""
+    sizes = (16, 32, 64, 128, 256)
+    return (flex_attention is not None and "failed" not in _state and q.device.type in DEVICES
+            and dtype in (torch.bfloat16, torch.float16) and min(q.shape[2], keys) >= LEAST
+            and q.shape[3] in sizes and v.shape[3] in sizes)
+
+
+def wrapped(cells: Tensor, sequences: int) -> Tensor:
+    """Cells, of which sums of two count modulo 2³², as int32, which wrap by themselves: [sequences, length]."""
+    return ((cells + 2**31) % 2**32 - 2**31).to(torch.int32).expand(sequences, -1).contiguous()
+
+
+def block_mask(hides: Callable[[Tensor, Tensor], Tensor], queries: int, keys: int, device: torch.device) -> Any:
+    """`hides`: of the numbers of queries and keys, whether a query sees a key."""
+    return create_block_mask(lambda b, h, i, j: hides(i, j), None, None, queries, keys, device=str(device))
+
+
+def _modifier(tables: List[Tuple[Tensor, Tensor, Tensor, bool]], cap: float) -> Optional[Callable[..., Tensor]]:
+    if not tables and not cap:
+        return None
+
+    def modified(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        if cap:
+            score = cap * torch.tanh(score / cap)
+        for values, of_query, of_key, multiplies in tables:
+            own = values[h, of_query[b, i] + of_key[b, j]]
+            score = score * own if multiplies else score + own
+        return score
+
+    return modified
+
+
+def _compiled(device: torch.device) -> Callable[..., Tensor]:
+    if device.type == "cpu":
+        return flex_attention
+    if "compiled" not in _state:
+        _state["compiled"] = torch.compile(flex_attention)
+    return _state["compiled"]
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor, tables: List[Tuple[Tensor, Tensor, Tensor, bool]], cap: float, mask: Any,
+              scale: float) -> Optional[Tensor]:
+    """`tables`: values [heads, cells] in float32, cells of queries and of keys (`wrapped`), and whether values multiply.
+    None where PyTorch cannot compile it here, which is said once."""
+    try:
+        return _compiled(q.device)(q, k, v, score_mod=_modifier(tables, cap), block_mask=mask, scale=scale)
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:  # no compiler on the machine, or one that does not know the device
+        _state["failed"] = True
+        warnings.warn("locus.torch: PyTorch cannot compile FlexAttention here, so that scores are made as a whole: "
+                      f"{type(error).__name__}: {error}".splitlines()[0], stacklevel=2)
+        return None
