@@ -330,6 +330,7 @@ def test_flex(monkeypatch, spec, causal, batch, packed):
     """What FlexAttention computes in half types is what float64 gives; it has no backward on a CPU."""
     from locus.torch import flex
     monkeypatch.setattr(flex, "DEVICES", {DEVICE.type})
+    monkeypatch.setattr(flex, "_sizes", set())
     calls, real = [], flex.attention
     monkeypatch.setattr(flex, "attention", lambda *rest: calls.append(1) or real(*rest))
     length, group = 160, locus.Encoding(spec).group

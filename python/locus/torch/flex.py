@@ -4,7 +4,7 @@ what positions add or multiply is looked up inside of it, in float32."""
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import torch
 from torch import Tensor
@@ -17,7 +17,11 @@ except ImportError:  # before PyTorch 2.5
 # Kinds of devices where it is compiled. Others would make all scores as a whole.
 DEVICES = {"cuda"}
 LEAST = 128  # tokens: a block of its kernel
-_state: dict[str, Any] = {}
+# It is compiled for each size (PyTorch 2.11 fails where sizes may vary), for no more than PyTorch keeps programs of one
+# function; what comes later has its scores made as a whole.
+MOST = 8
+_sizes: Set[Any] = set()
+_state: Dict[str, Any] = {}
 
 
 def serves(q: Tensor, v: Tensor, keys: int, dtype: torch.dtype) -> bool:
@@ -57,14 +61,19 @@ def _compiled(device: torch.device) -> Callable[..., Tensor]:
     if device.type == "cpu":
         return flex_attention
     if "compiled" not in _state:
-        _state["compiled"] = torch.compile(flex_attention)
+        _state["compiled"] = torch.compile(flex_attention, dynamic=False)
     return _state["compiled"]
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, tables: List[Tuple[Tensor, Tensor, Tensor, bool]], cap: float, mask: Any,
               scale: float) -> Optional[Tensor]:
     """`tables`: values [heads, cells] in float32, cells of queries and of keys (`wrapped`), and whether values multiply.
-    None where PyTorch cannot compile it here, which is said once."""
+    None where PyTorch cannot compile it here, which is said once, or for one more size."""
+    learns = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
+    size = q.device, q.dtype, q.shape, k.shape, v.shape, tuple(own[3] for own in tables), cap, mask is None, learns
+    if size not in _sizes and len(_sizes) == MOST:
+        return None
+    _sizes.add(size)
     try:
         return _compiled(q.device)(q, k, v, score_mod=_modifier(tables, cap), block_mask=mask, scale=scale)
     except torch.OutOfMemoryError:
