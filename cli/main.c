@@ -56,8 +56,8 @@ static int help(const char *family) {
     if (!family)
         printf("\n--plugin FILE.so, once or more before a command, loads encodings of one's own.\n");
     printf("\n'locus COMMAND --help' explains a command and shows an example. Exit status: 0 done, 1 failed while\n"
-           "running, 2 bad usage. Set NO_COLOR for plain output, LOCUS_ISA=scalar|avx2|avx512|neon to limit the "
-           "kernels.\n");
+           "running, 2 bad usage. Set NO_COLOR for plain output, LOCUS_ISA=scalar|avx2|avx512|avx512bf16|amx|neon to "
+           "limit the kernels.\n");
     return 0;
 }
 
@@ -66,7 +66,7 @@ static void print_version(void) {
     char version[80];
     lab_version_text(version, sizeof version);
     printf("locus %s\nkernels: %s, of", version, locus_isa_name(locus_cpu_isa()));
-    for (unsigned level = LOCUS_ISA_SCALAR; level <= LOCUS_ISA_NEON; level *= 2)
+    for (unsigned level = LOCUS_ISA_SCALAR; level <= LOCUS_ISA_AMX; level *= 2)
         if (level == LOCUS_ISA_SCALAR || (locus_cpu_isas() & level))
             printf(" %s", locus_isa_name((locus_isa)level));
     printf("\nthreads: %zu\ninterface: %d\nencodings: %zu\n", locus_threads(), (int)locus_abi_version(),

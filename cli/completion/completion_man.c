@@ -134,6 +134,7 @@ void cli_completion_man(const cli_command *const *commands) {
         ".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\nfailed while running\n.TP\n.B 2\nbad usage\n.PP\n"
         "An error is one line on standard error that begins with\n.BR locus: .\n"
         ".SH ENVIRONMENT\n.TP\n.B LOCUS_THREADS\nnumber of threads, if \\-\\-threads does not say\n.TP\n.B LOCUS_ISA\n"
-        "scalar, avx2, avx512 or neon: the highest kernel level to use\n.TP\n.B NO_COLOR\nif set, no colours\n"
+        "scalar, avx2, avx512, avx512bf16, amx or neon: the highest kernel level to use\n.TP\n.B NO_COLOR\nif set, no "
+        "colours\n"
         ".SH FILES\n.TP\n.I runs/locus.db\nthe run store; checkpoints lie beside it\n");
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* One way of making weights of scores: what attention.c hands a checked call to. Tensors are of float32 or float64
- * (half types are widened before; see half_keys), of the plan's shapes; options are checked, but for what an executor
+ * (half types are widened before; see halves), of the plan's shapes; options are checked, but for what an executor
  * itself cannot do. */
 #ifndef LOCUS_ATTENTION_EXECUTOR_H
 #define LOCUS_ATTENTION_EXECUTOR_H
 
 #include "plan/plan_sites.h"
 
+#include "kernels/bfloat16.h"
+
 #include <locus/attention.h>
 
 typedef struct attention_executor attention_executor;
+
+/* Which tensors of a half type an executor takes as they are; the others come as float32. */
+typedef enum attention_halves { ATTENTION_WIDENED = 0, ATTENTION_HALF_KEYS, ATTENTION_HALF_TENSORS } attention_halves;
 
 /* A call of locus_attention_forward, _backward or _weights. */
 typedef struct attention_call {
@@ -17,7 +22,8 @@ typedef struct attention_call {
     const attention_executor *executor;
     const locus_plan *plan;
     const locus_attention_options *options;
-    locus_dtype dtype; /* of keys and values; the other tensors are of locus_dtype_working(dtype) */
+    locus_dtype dtype; /* of the tensors; a half type where the executor takes some of them as they are */
+    const locus_kernels_bfloat16 *pairs; /* products are of bfloat16, by these; or NULL */
     locus_pass pass;
     bool weighs; /* a forward whose weights are wanted instead of outputs */
     /* not there where only the workspace is asked for: */
@@ -33,9 +39,11 @@ struct attention_executor {
     /* Bytes, with locus_threads() as it is now. */
     size_t (*workspace)(const attention_call *call);
     void (*run)(const attention_call *call);
-    /* Whether a forward widens keys and values of a half type itself, as it reads them: these come as they are then,
-     * the other tensors in float32, and the call's dtype is the half type. NULL: no. */
-    bool (*half_keys)(const attention_call *call);
+    /* The kernels for a call of bfloat16 tensors whose products can be of bfloat16, or NULL. NULL itself: never. */
+    const locus_kernels_bfloat16 *(*pairs)(const attention_call *call);
+    /* Given `pairs`: what of a half type it takes as it is: keys and values, which a forward widens as it reads them,
+     * all tensors, or nothing. The call's dtype is the half type then. NULL: nothing. */
+    attention_halves (*halves)(const attention_call *call);
     const struct attention_loops *loops; /* of attention_turn.h, or NULL */
     bool sums_scores;                    /* log_sum_exp is that of scores, and its gradient can be taken */
     bool takes_bias;                     /* options.bias is added to scores */

@@ -36,10 +36,13 @@ typedef struct attention_half {
 
 /* ---- layout ---- */
 
+static attention_halves halves_of(const attention_call *call) {
+    return call->executor->halves ? call->executor->halves(call) : ATTENTION_WIDENED;
+}
+
 /* Whether keys and values go to the executor as they are. */
 static bool keeps_keys(const attention_call *call) {
-    return call->pass == LOCUS_PASS_FORWARD && !call->weighs && call->executor->half_keys &&
-           call->executor->half_keys(call);
+    return halves_of(call) == ATTENTION_HALF_KEYS;
 }
 
 static size_t buffers_of(const attention_call *call) {
@@ -76,10 +79,26 @@ static attention_call inner_call(const attention_call *call) {
     return inner;
 }
 
-size_t locus_attention_half_workspace(const attention_call *call) {
+/* The call, by kernels for bfloat16 where it can be. */
+static attention_call by_pairs(const attention_call *call) {
+    attention_call own = *call;
+    own.pairs = call->dtype == LOCUS_BFLOAT16 && call->executor->pairs ? call->executor->pairs(call) : NULL;
+    return own;
+}
+
+static size_t workspace_of(const attention_call *call) {
     attention_half half;
     const attention_call inner = inner_call(call);
+    if (halves_of(call) == ATTENTION_HALF_TENSORS)
+        return call->executor->workspace(call);
     return lay_out(&half, call, NULL) + call->executor->workspace(&inner);
+}
+
+/* Within limits there are calls of both ways. */
+size_t locus_attention_half_workspace(const attention_call *call) {
+    const attention_call own = by_pairs(call);
+    const size_t bytes = workspace_of(&own), widened = locus_plan_limits(call->plan) ? workspace_of(call) : 0;
+    return bytes > widened ? bytes : widened;
 }
 
 /* ---- conversion ---- */
@@ -122,7 +141,7 @@ static const locus_tensor *wide_of(const attention_half *half, half_buffer i) {
     return half->given[i] ? &half->wide[i] : NULL;
 }
 
-void locus_attention_half_run(const attention_call *call) {
+static void run_widened(const attention_call *call) {
     attention_half half;
     attention_call inner = inner_call(call);
     const bool backward = call->pass == LOCUS_PASS_BACKWARD, kept = keeps_keys(call);
@@ -144,4 +163,12 @@ void locus_attention_half_run(const attention_call *call) {
     convert(&half, 0, backward ? HALF_G_QUERY : call->weighs ? HALF_VALUE : HALF_OUTPUT, false);
     call->executor->run(&inner);
     convert(&half, backward ? HALF_G_QUERY : HALF_OUTPUT, buffers, true);
+}
+
+void locus_attention_half_run(const attention_call *call) {
+    const attention_call own = by_pairs(call);
+    if (halves_of(&own) == ATTENTION_HALF_TENSORS)
+        own.executor->run(&own);
+    else
+        run_widened(&own);
 }

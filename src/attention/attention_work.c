@@ -68,10 +68,25 @@ static double run_cost(const attention_job *job, const locus_sequence_span *span
     return one * (double)job->group;
 }
 
-/* Content terms and weights work on tiles. */
+static bool is_step(const locus_sequence_span *span) {
+    return span->query_count > 0 && span->query_count <= ATTENTION_DECODE_QUERIES &&
+           span->key_count >= ATTENTION_DECODE_KEYS;
+}
+
+/* Content terms, weights and pairs work on tiles. */
 static bool decodes(const attention_job *job, const locus_sequence_span *span) {
-    return job->pass == LOCUS_PASS_FORWARD && !job->content && !job->weighs && span->query_count > 0 &&
-           span->query_count <= ATTENTION_DECODE_QUERIES && span->key_count >= ATTENTION_DECODE_KEYS;
+    return job->pass == LOCUS_PASS_FORWARD && !job->content && !job->weighs && !job->pairs && is_step(span);
+}
+
+bool locus_attention_decodes_all(const attention_call *call) {
+    if (call->pass != LOCUS_PASS_FORWARD || locus_plan_limits(call->plan))
+        return false;
+    for (size_t s = 0; s < locus_plan_sequences(call->plan); s++) {
+        const locus_sequence_span span = locus_plan_span(call->plan, s);
+        if (span.query_count > 0 && !is_step(&span))
+            return false;
+    }
+    return true;
 }
 
 static double total_cost(const attention_job *job) {
@@ -287,7 +302,7 @@ static size_t most_parts(size_t sequences, size_t tokens, size_t longest, size_t
 
 static void limit_decoding(const attention_job *job, const locus_limits *limits, attention_schedule *schedule) {
     const size_t queries = smaller(limits->longest_query, ATTENTION_DECODE_QUERIES), part = ATTENTION_DECODE_PART;
-    if (job->content || queries == 0 || limits->longest_key < ATTENTION_DECODE_KEYS)
+    if (job->content || job->pairs || queries == 0 || limits->longest_key < ATTENTION_DECODE_KEYS)
         return;
     const size_t sequences = smaller(limits->sequences, smaller(limits->queries, limits->keys / ATTENTION_DECODE_KEYS));
     const size_t tokens = smaller(limits->queries, sequences * queries);
@@ -393,6 +408,9 @@ void locus_attention_job_init(attention_job *job, const attention_call *call) {
     job->dropout_key = options->dropout_key;
     job->dtype = locus_dtype_working(call->dtype);
     job->kept = call->dtype;
+    job->pairs = call->pairs;
+    job->stored = call->pairs ? call->dtype : job->dtype;
+    job->gathers = call->pass == LOCUS_PASS_BACKWARD && job->stored != job->dtype && job->group > 1;
     job->pass = call->pass;
     job->concurrency = locus_threads();
     const bool single = job->dtype == LOCUS_FLOAT32;
@@ -442,7 +460,8 @@ size_t locus_attention_job_place(attention_job *job, void *base) {
         job->slot_data = locus_attention_carve(&carver, schedule->group_count * job->heads, job->slots.bytes);
         job->partials = locus_attention_carve(&carver, partial, size);
         job->content_partials = locus_attention_carve(&carver, job->content_key ? partial : 0, size);
-        const size_t keys = (schedule->head_parts - 1) * locus_plan_key_tokens(job->plan) * job->kv_heads;
+        const size_t partials = schedule->head_parts - (job->gathers ? 0 : 1);
+        const size_t keys = partials * locus_plan_key_tokens(job->plan) * job->kv_heads;
         job->key_partials = locus_attention_carve(&carver, keys * job->head_dim, size);
         job->value_partials = locus_attention_carve(&carver, keys * job->value_dim, size);
     }

@@ -20,6 +20,7 @@
 #include "attention/attention_executor.h"
 #include "attention/attention_seen.h"
 #include "attention/attention_weights.h"
+#include "kernels/bfloat16.h"
 #include "spec/token_rows.h"
 
 /* Tile and cache blocking. A tile of scores and its panels stay in the second cache level. */
@@ -110,7 +111,10 @@ struct attention_job {
     bool drop_weights, drop_logits;
     locus_random dropout_key;
     locus_dtype dtype;
-    locus_dtype kept; /* of keys and values: dtype, or in a forward a half type that is widened as it is read */
+    locus_dtype kept;   /* of keys and values: dtype, or in a forward a half type that is widened as it is read */
+    locus_dtype stored; /* of the other tensors: dtype, or with pairs bfloat16 */
+    const locus_kernels_bfloat16 *pairs; /* products are of bfloat16; NULL: of dtype */
+    bool gathers; /* backward: several heads add to a row of dk and dv that is bfloat16: they do so in partials */
     locus_pass pass;
     bool weighs;                 /* a forward without values or dropout, whose schedule is not used: */
     attention_choice choice;     /* of weights, once tensors are taken */
@@ -122,7 +126,8 @@ struct attention_job {
     attention_view g_given;                                  /* g_output as the caller gave it: D = do·o − dL */
     attention_view g_log_sum_exp;                            /* dL of the log-sum-exp; no data: 0 */
     char *slot_data, *partials, *content_partials, *workers; /* in the workspace */
-    char *key_partials, *value_partials; /* [head_parts − 1][key tokens][kv_heads][dim]: dk, dv of runs but the first */
+    char *key_partials, *value_partials; /* [head_parts − 1][key tokens][kv_heads][dim]: dk, dv of runs but the first;
+                                            [head_parts][…], of all of them, if it gathers */
     char *content_key_columns, *content_value_columns; /* tables transposed, [dim][rows] */
     char *decode_sums, *decode_tops, *decode_totals;   /* of parts: [rows][heads][value_dim], [rows][heads] */
     size_t worker_bytes;
@@ -139,6 +144,9 @@ attention_view locus_attention_numbers_of(const locus_tensor *tensor);
 /* Fills in everything but views and pointers from the call's plan and options (which may be unchecked: neither their
  * prefix nor their documents are read). */
 void locus_attention_job_init(attention_job *job, const attention_call *call);
+
+/* Whether a forward's sequences are all steps of decoding; not said of a plan of limits. */
+bool locus_attention_decodes_all(const attention_call *call);
 
 /* Lays the job out from `base` (NULL: counts only, leaves the pointers NULL) and returns the bytes that it takes. */
 size_t locus_attention_job_place(attention_job *job, void *base);

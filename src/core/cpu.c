@@ -4,6 +4,7 @@
  * On x86-64 the processor must have the instructions (cpuid) and the operating system must save the registers (xgetbv):
  * both are asked directly, so that nothing depends on a compiler's runtime library. AArch64 always has Advanced SIMD.
  * Everything is a pair of atomics that are valid before any initialisation: 0 means "not asked yet". */
+#define _DEFAULT_SOURCE /* syscall */
 #include <locus/cpu.h>
 
 #include "core/environment.h"
@@ -13,6 +14,10 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 /* XCR0: which register files the operating system saves. Written as bytes: the mnemonic needs -mxsave. */
 static unsigned saved_registers(void) {
@@ -25,10 +30,31 @@ static bool has(unsigned word, unsigned bits) {
     return (word & bits) == bits;
 }
 
+/* Linux lets a process use the registers of tiles, which threads would have to save, only after it has asked. A kernel
+ * that does not know the question says no. */
+static bool tiles_allowed(void) {
+#if defined(__linux__) && defined(SYS_arch_prctl)
+    const long request = 0x1023 /* ARCH_REQ_XCOMP_PERM */, tile_data = 18;
+    return syscall(SYS_arch_prctl, request, tile_data) == 0;
+#else
+    return false;
+#endif
+}
+
+/* What there is for bfloat16 beside AVX-512; `tiles`: the processor has AMX and bfloat16 for it. */
+static unsigned detect_bfloat16(unsigned saved, bool tiles) {
+    const unsigned bf16 = 1u << 5 /* leaf 7.1, eax */, tile_registers = 3u << 17;
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) || !has(eax, bf16))
+        return 0;
+    return LOCUS_ISA_AVX512_BF16 | (tiles && has(saved, tile_registers) && tiles_allowed() ? LOCUS_ISA_AMX : 0u);
+}
+
 static unsigned detect(void) {
     const unsigned fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29; /* leaf 1, ecx */
     const unsigned avx2 = 1u << 5,
                    avx512 = 1u << 16 /* F */ | 1u << 17 /* DQ */ | 1u << 30 /* BW */ | 1u << 31 /* VL */;
+    const unsigned amx = 1u << 22 /* BF16 */ | 1u << 24 /* TILE */; /* leaf 7, edx */
     const unsigned ymm = 0x06, zmm = 0xE6;
     unsigned eax, ebx, ecx, edx, found = LOCUS_ISA_SCALAR;
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !has(ecx, fma | osxsave | avx | f16c))
@@ -38,7 +64,7 @@ static unsigned detect(void) {
         return found;
     found |= LOCUS_ISA_AVX2;
     if (has(saved, zmm) && has(ebx, avx512))
-        found |= LOCUS_ISA_AVX512;
+        found |= LOCUS_ISA_AVX512 | detect_bfloat16(saved, has(edx, amx));
     return found;
 }
 #elif defined(__aarch64__)
@@ -51,7 +77,8 @@ static unsigned detect(void) {
 }
 #endif
 
-#define EVERY_ISA (LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512 | LOCUS_ISA_NEON)
+#define EVERY_ISA \
+    (LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512 | LOCUS_ISA_NEON | LOCUS_ISA_AVX512_BF16 | LOCUS_ISA_AMX)
 
 unsigned locus_cpu_isas(void) {
     static atomic_uint known;
@@ -77,13 +104,17 @@ void locus_cpu_mask_set(unsigned mask) {
     atomic_store_explicit(&mask_in_use, mask | LOCUS_ISA_SCALAR, memory_order_relaxed);
 }
 
-locus_isa locus_cpu_isa(void) {
+unsigned locus_cpu_usable(void) {
     unsigned mask = atomic_load_explicit(&mask_in_use, memory_order_relaxed);
     if (mask == 0) { /* only if no mask was set meanwhile: the environment must not undo it */
         unsigned fresh = environment_mask();
         mask = atomic_compare_exchange_strong(&mask_in_use, &mask, fresh) ? fresh : mask;
     }
-    unsigned usable = mask & locus_cpu_isas();
+    return mask & locus_cpu_isas();
+}
+
+locus_isa locus_cpu_isa(void) {
+    const unsigned usable = locus_cpu_usable();
     if (usable & LOCUS_ISA_AVX512)
         return LOCUS_ISA_AVX512;
     if (usable & LOCUS_ISA_AVX2)
@@ -101,6 +132,10 @@ const char *locus_isa_name(locus_isa isa) {
         return "avx512";
     case LOCUS_ISA_NEON:
         return "neon";
+    case LOCUS_ISA_AVX512_BF16:
+        return "avx512bf16";
+    case LOCUS_ISA_AMX:
+        return "amx";
     }
     return "unknown";
 }

@@ -17,6 +17,8 @@ unsigned locus_environment_isa(const char *name) {
     } levels[] = {{"scalar", LOCUS_ISA_SCALAR},
                   {"avx2", LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2},
                   {"avx512", LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512},
+                  {"avx512bf16", LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512 | LOCUS_ISA_AVX512_BF16},
+                  {"amx", LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512 | LOCUS_ISA_AVX512_BF16 | LOCUS_ISA_AMX},
                   {"neon", LOCUS_ISA_SCALAR | LOCUS_ISA_NEON}};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         if (strcmp(name, levels[i].name) == 0)
@@ -38,7 +40,7 @@ locus_status locus_environment_check(locus_error *error) {
     const char *isa = getenv("LOCUS_ISA"), *threads = getenv("LOCUS_THREADS");
     if (isa && *isa && locus_environment_isa(isa) == 0)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "LOCUS_ISA",
-                          "LOCUS_ISA is '%.40s': expected scalar, avx2, avx512 or neon", isa);
+                          "LOCUS_ISA is '%.40s': expected scalar, avx2, avx512, avx512bf16, amx or neon", isa);
     if (threads && *threads && locus_environment_threads(threads) == 0)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "LOCUS_THREADS",
                           "LOCUS_THREADS is '%.40s': expected an integer from 1 to %d", threads, LOCUS_MAX_THREADS);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Dispatch: the kernel tables of a level, and of the level in use. Tables are constants, so there is nothing to
  * initialise; the level is looked up at every call, since the mask of locus_cpu_mask_set may change. */
+#include "core/environment.h"
+#include "kernels/bfloat16.h"
 #include "kernels/kernels_list.h"
 
 static bool level_present(locus_isa isa) {
@@ -67,4 +69,34 @@ const locus_kernels_float64 *locus_kernels_float64_get(void) {
 const locus_kernels_half *locus_kernels_half_get(void) {
     const locus_kernels_half *table = built_half(locus_cpu_isa());
     return table ? table : &locus_kernels_half_scalar;
+}
+
+/* ---- bfloat16: beside the level in use, where that is AVX-512 ---- */
+
+#if defined(LOCUS_WITH_AVX512_BF16)
+extern const locus_kernels_bfloat16 locus_kernels_bfloat16_avx512bf16;
+#endif
+#if defined(LOCUS_WITH_AMX)
+extern const locus_kernels_bfloat16 locus_kernels_bfloat16_amx;
+#endif
+
+static const locus_kernels_bfloat16 *bfloat16_among(unsigned usable) {
+#if defined(LOCUS_WITH_AMX)
+    if (usable & LOCUS_ISA_AMX)
+        return &locus_kernels_bfloat16_amx;
+#endif
+#if defined(LOCUS_WITH_AVX512_BF16)
+    if (usable & LOCUS_ISA_AVX512_BF16)
+        return &locus_kernels_bfloat16_avx512bf16;
+#endif
+    (void)usable;
+    return NULL;
+}
+
+const locus_kernels_bfloat16 *locus_kernels_bfloat16_of(locus_isa isa) {
+    return bfloat16_among((unsigned)isa & locus_cpu_isas());
+}
+
+const locus_kernels_bfloat16 *locus_kernels_bfloat16_get(void) {
+    return locus_cpu_isa() == LOCUS_ISA_AVX512 ? bfloat16_among(locus_cpu_usable()) : NULL;
 }

@@ -11,7 +11,7 @@ refused() { # variable value
 }
 for value in garbage AVX2 avx 'scalar ' 1; do refused LOCUS_ISA "$value"; done
 for value in -1 0 1025 99999999999999999999999 2x '2 ' +2 0x2 many; do refused LOCUS_THREADS "$value"; done
-for value in '' scalar avx2 avx512 neon; do LOCUS_ISA=$value "$LOCUS" encodings >/dev/null; done
+for value in '' scalar avx2 avx512 avx512bf16 amx neon; do LOCUS_ISA=$value "$LOCUS" encodings >/dev/null; done
 for value in '' 1 2 1024 007; do LOCUS_THREADS=$value "$LOCUS" encodings >/dev/null; done
 [ "$(LOCUS_ISA=scalar "$LOCUS" --version | sed -n 's/^kernels: \([a-z0-9]*\),.*/\1/p')" = scalar ]
 

@@ -130,7 +130,7 @@ static uint64_t digest_of(const struct bits_case *own) {
 /* The highest level of the processor, whatever is in use: oneDNN chooses its kernels by that. */
 static const char *highest_level(void) {
     locus_isa highest = LOCUS_ISA_SCALAR;
-    for (unsigned bit = 1; bit <= locus_cpu_isas(); bit <<= 1)
+    for (unsigned bit = 1; bit <= LOCUS_ISA_NEON; bit <<= 1)
         if (locus_cpu_isas() & bit)
             highest = (locus_isa)bit;
     return locus_isa_name(highest);

@@ -136,7 +136,7 @@ static bool place_and_plan(drawn_world *world, chooser *choices, const drawn_lim
 /* ---- the whole ---- */
 
 static void draw_machine(chooser *choices) {
-    static const unsigned masks[] = {~0u, LOCUS_ISA_SCALAR, LOCUS_ISA_AVX2, ~0u};
+    static const unsigned masks[] = {~0u, LOCUS_ISA_SCALAR, LOCUS_ISA_AVX2, ~(unsigned)LOCUS_ISA_AMX};
     locus_cpu_mask_set(masks[choose(choices, sizeof masks / sizeof masks[0])]);
     if (locus_threads_set(1 + choose(choices, 3)) != LOCUS_OK)
         abort();

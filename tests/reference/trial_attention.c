@@ -206,8 +206,17 @@ static double loss(attention_call *call) {
 
 /* ---- tolerances ---- */
 
-/* Arithmetic's rounding, and angles'. */
+/* Whether products are of bfloat16: vectors are rounded once they are turned, weights before they are summed up. */
+static bool by_pairs(const attention_call *call) {
+    return call->dtype == LOCUS_BFLOAT16 && !call->options.kind && locus_cpu_isa() == LOCUS_ISA_AVX512 &&
+           (locus_cpu_isas() & LOCUS_ISA_AVX512_BF16);
+}
+
+/* Arithmetic's rounding, and angles'. A score is of two rounded vectors, a sum of weights and vectors; roundings of
+ * bfloat16 outweigh all others. */
 static double rounding(const attention_call *call) {
+    if (by_pairs(call))
+        return 2 * drawn_rounding(LOCUS_BFLOAT16) + TRIAL_ANGLE * reference_angle(&call->world->model);
     const double eps = drawn_rounding(call->dtype == LOCUS_FLOAT64 ? LOCUS_FLOAT64 : LOCUS_FLOAT32);
     return TRIAL_ROUNDINGS * eps + TRIAL_ANGLE * reference_angle(&call->world->model);
 }

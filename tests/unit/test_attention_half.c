@@ -214,6 +214,8 @@ static void test_half_steps_take_little_memory(void **state) {
 }
 
 int main(void) {
+    /* Products of bfloat16 round, and have a test of their own: test_attention_bfloat16.c. */
+    locus_cpu_mask_set(~(unsigned)(LOCUS_ISA_AVX512_BF16 | LOCUS_ISA_AMX));
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_half), cmocka_unit_test(test_half_groups),
                                        cmocka_unit_test(test_half_steps),
                                        cmocka_unit_test(test_half_steps_take_little_memory)};

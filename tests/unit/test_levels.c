@@ -3,6 +3,7 @@
  * level in use, and a level that is not there has no kernels (its instructions would kill the process). Each value of
  * the variable is tried in a process of its own, since it is read once. */
 #include "core/environment.h"
+#include "kernels/bfloat16.h"
 #include "kernels/kernels.h"
 
 #include <locus/locus.h>
@@ -54,6 +55,31 @@ static void absent_levels_have_no_kernels(void **state) {
     assert_null(locus_kernels_float32_of((locus_isa)16));
 }
 
+/* Those for bfloat16 stand beside AVX-512, and a mask takes them away alone. */
+static void bfloat16_stands_beside(void **state) {
+    (void)state;
+    const unsigned base = LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512, both = LOCUS_ISA_AVX512_BF16 | LOCUS_ISA_AMX;
+    const locus_kernels_bfloat16 *vectors = locus_kernels_bfloat16_of(LOCUS_ISA_AVX512_BF16);
+    const locus_kernels_bfloat16 *tiles = locus_kernels_bfloat16_of(LOCUS_ISA_AMX);
+    locus_cpu_mask_set(base);
+    assert_null(locus_kernels_bfloat16_get());
+    locus_cpu_mask_set(both); /* AVX-512 is not in use */
+    assert_null(locus_kernels_bfloat16_get());
+    locus_cpu_mask_set(base | LOCUS_ISA_AVX512_BF16);
+    assert_ptr_equal(locus_kernels_bfloat16_get(), vectors);
+    locus_cpu_mask_set(base | both);
+    assert_ptr_equal(locus_kernels_bfloat16_get(), tiles ? tiles : vectors);
+    assert_true(!tiles || vectors);
+    assert_true(!vectors || vectors->isa == LOCUS_ISA_AVX512_BF16);
+    assert_true(!tiles || tiles->isa == LOCUS_ISA_AMX);
+    assert_true(in_use(highest(base)));
+    assert_string_equal(locus_isa_name(LOCUS_ISA_AVX512_BF16), "avx512bf16");
+    assert_string_equal(locus_isa_name(LOCUS_ISA_AMX), "amx");
+    assert_int_equal(locus_environment_isa("avx512bf16"), LOCUS_ISA_SCALAR | base | LOCUS_ISA_AVX512_BF16);
+    assert_int_equal(locus_environment_isa("amx"), LOCUS_ISA_SCALAR | base | both);
+    locus_cpu_mask_set(15);
+}
+
 /* The environment of a child; 0 as it ends: all as expected. `masked`: a mask is set before anything is asked. */
 static int child(const char *value, unsigned expected, bool masked) {
     const pid_t process = fork();
@@ -92,6 +118,7 @@ int main(void) {
         cmocka_unit_test(the_variable_limits),
         cmocka_unit_test(masks_limit),
         cmocka_unit_test(absent_levels_have_no_kernels),
+        cmocka_unit_test(bfloat16_stands_beside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,9 +25,36 @@
 
 /* ---- keys and values: a panel's beginning and end ---- */
 
+/* backward_panel_begin with pairs. */
+static void backward_half_panel(backward_worker *w, size_t key, size_t count) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    const size_t token = l->span.key_first + key, ld_key = l->ld_half_key, ld_value = l->ld_half_value;
+    w->any_bad_key = false;
+    for (size_t first = 0; first < count; first += ATTENTION_KEY_BLOCK) {
+        const size_t width = smaller(count - first, ATTENTION_KEY_BLOCK);
+        prefetch_kept(l, LOCUS_ROLE_KEY, token + first, width);
+        prefetch_kept(l, LOCUS_ROLE_VALUE, token + first, width);
+        half_rows(l, &job->key, LOCUS_ROLE_KEY, token + first, width, l->half_rows, ld_key);
+        lay_columns(l, width, l->half_rows, ld_key, w->half_key_columns + first * ld_key);
+        w->any_bad_key |= set_apart(l, width, l->half_rows, ld_key, w->bad_key + first, w->rare_keys + first * ld_key);
+        lay_pairs(l, first, width, first + width == count, l->half_rows, ld_key, w->half_keys, w->room);
+        half_rows(l, &job->value, LOCUS_ROLE_VALUE, token + first, width, l->half_rows, ld_value);
+        lay_columns(l, width, l->half_rows, ld_value, w->half_value_columns + first * ld_value);
+    }
+    if (job->wants_key)
+        memset(w->g_key_sums, 0, job->head_dim * w->ld_sums * sizeof(real));
+    if (job->wants_value)
+        memset(w->g_value_sums, 0, job->value_dim * w->ld_sums * sizeof(real));
+}
+
 static void backward_panel_begin(backward_worker *w, size_t key, size_t count) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
+    if (l->pairs) {
+        backward_half_panel(w, key, count);
+        return;
+    }
     ptrdiff_t ld_value = (ptrdiff_t)l->ld_value;
     size_t token = l->span.key_first + key;
     run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, token, count, 1};
@@ -51,28 +78,56 @@ static void backward_panel_begin(backward_worker *w, size_t key, size_t count) {
 }
 
 /* Gradients that only the operator's parameters want: what becomes of them otherwise is written nowhere. */
-static void learn_alone(backward_worker *w, run r, const real *x, ptrdiff_t x_stride, const real *g, ptrdiff_t ld,
+static void learn_alone(backward_worker *w, run r, const attention_view *view, const real *g, ptrdiff_t ld,
                         size_t slot) {
     const lane *l = &w->l;
     const size_t longer = l->ld_key > l->ld_value ? l->ld_key : l->ld_value;
     for (size_t left = r.count; left > 0; left -= r.count) {
         r.count = smaller(left, ATTENTION_KEY_BLOCK);
-        operate_backward(l, r, x, x_stride, g, ld, w->rows, (ptrdiff_t)longer, slot_at(w, slot));
-        x += (ptrdiff_t)r.count * x_stride;
+        const kept_rows x = rows_at(l, view, r.role, r.first, r.count);
+        operate_backward(l, r, x.data, x.stride, g, ld, w->rows, (ptrdiff_t)longer, slot_at(w, slot));
         g += (ptrdiff_t)r.count * ld;
+        r.first += r.count;
+    }
+}
+
+/* Differentiates operate, of rows of a half type into such rows. */
+static void operate_backward_half(const backward_worker *w, run r, const attention_view *x, const real *g, ptrdiff_t ld,
+                                  const attention_view *target, size_t slot) {
+    const lane *l = &w->l;
+    for (size_t left = r.count; left > 0; left -= r.count) {
+        r.count = smaller(left, ATTENTION_KEY_BLOCK);
+        const kept_rows rows = rows_at(l, x, r.role, r.first, r.count);
+        operate_backward(l, r, rows.data, rows.stride, g, ld, l->turned, (ptrdiff_t)l->ld_turned, slot_at(w, slot));
+        write_rows(l, target, r.role, r.first, r.count, l->turned, l->ld_turned);
+        g += (ptrdiff_t)r.count * ld;
+        r.first += r.count;
+    }
+}
+
+/* The same of any rows, into floats. */
+static void operate_backward_any(const backward_worker *w, run r, const attention_view *x, const real *g, ptrdiff_t ld,
+                                 real *target, ptrdiff_t ld_target, size_t slot) {
+    const lane *l = &w->l;
+    for (size_t left = r.count; left > 0; left -= r.count) {
+        r.count = row_dtype(l, r.role) == REAL_DTYPE ? left : smaller(left, ATTENTION_KEY_BLOCK);
+        const kept_rows rows = rows_at(l, x, r.role, r.first, r.count);
+        operate_backward(l, r, rows.data, rows.stride, g, ld, target, ld_target, slot_at(w, slot));
+        g += (ptrdiff_t)r.count * ld;
+        target += (ptrdiff_t)r.count * ld_target;
         r.first += r.count;
     }
 }
 
 /* dk or dv of the key-value heads as run `part` of a group's heads has it: the caller's tensor, or a partial one. */
 static attention_view part_view(const attention_job *job, locus_role role, size_t part) {
-    if (part == 0)
+    if (part == 0 && !job->gathers)
         return role == LOCUS_ROLE_KEY ? job->g_key : job->g_value;
+    part -= job->gathers ? 0 : 1;
     const size_t dim = role == LOCUS_ROLE_KEY ? job->head_dim : job->value_dim, row = job->kv_heads * dim;
     real *data = (real *)(void *)(role == LOCUS_ROLE_KEY ? job->key_partials : job->value_partials);
-    return (attention_view){.data = data + (part - 1) * locus_plan_key_tokens(job->plan) * row,
-                            .token = (ptrdiff_t)row,
-                            .head = (ptrdiff_t)dim};
+    return (attention_view){
+        .data = data + part * locus_plan_key_tokens(job->plan) * row, .token = (ptrdiff_t)row, .head = (ptrdiff_t)dim};
 }
 
 /* Later heads of a run add to what the first has written. */
@@ -82,32 +137,44 @@ static void backward_panel_write(backward_worker *w, run r, const attention_view
     const attention_view target = part_view(l->job, r.role, w->first_head / w->heads);
     const size_t dim = role_dim(l, r.role);
     const ptrdiff_t ld = (ptrdiff_t)(r.role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value);
-    real *to = key_row(l, &target, r.first);
-    if (!part_view(l->job, r.role, 0).data) {
-        learn_alone(w, r, key_row(l, x, r.first), x->token, g, ld, slot);
+    if (!(r.role == LOCUS_ROLE_KEY ? l->job->g_key : l->job->g_value).data) {
+        learn_alone(w, r, x, g, ld, slot);
         return;
     }
-    operate_backward(l, r, key_row(l, x, r.first), x->token, g, ld, first ? to : g, first ? target.token : ld,
-                     slot_at(w, slot));
+    if (row_dtype(l, r.role) != REAL_DTYPE && !l->job->gathers) {
+        operate_backward_half(w, r, x, g, ld, &target, slot);
+        return;
+    }
+    real *to = key_row(l, &target, r.first);
+    operate_backward_any(w, r, x, g, ld, first ? to : g, first ? target.token : ld, slot);
     for (size_t i = 0; !first && i < r.count; i++, to += target.token, g += ld)
         l->kernels->add(dim, to, g, to);
 }
 
 /* Sums so far, where a tile was cut: if they are not finite, the task is done again with rows apart. */
 static void backward_look(backward_worker *w, size_t count, const real *sum) {
-    if (w->l.cut && !w->l.apart && w->finite)
+    if (w->l.cut && !w->l.apart && !w->l.pairs && w->finite)
         w->finite = all_finite(&w->l, count, sum);
+}
+
+/* Sums that lie on their side become rows. */
+static void turn_sums(const backward_worker *w, size_t count, size_t dim, const real *sums, real *rows, size_t ld) {
+    if (w->l.pairs)
+        w->l.kernels->transpose(dim, count, sums, (ptrdiff_t)w->ld_sums, rows, (ptrdiff_t)ld);
 }
 
 static void backward_panel_end(backward_worker *w, size_t key, size_t count) {
     const attention_job *job = w->l.job;
-    run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, w->l.span.key_first + key, count, 1};
+    run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, w->l.span.key_first + key, count, w->l.pairs ? (real)job->scale : 1};
     if (job->wants_key) {
+        turn_sums(w, count, job->head_dim, w->g_key_sums, w->g_key, w->l.ld_key);
         backward_look(w, count * w->l.ld_key, w->g_key);
         backward_panel_write(w, r, &job->key, w->g_key, job->slots.query_key);
     }
     r.role = LOCUS_ROLE_VALUE;
+    r.scale = 1;
     if (job->wants_value) {
+        turn_sums(w, count, job->value_dim, w->g_value_sums, w->g_value, w->l.ld_value);
         backward_look(w, count * w->l.ld_value, w->g_value);
         backward_panel_write(w, r, &job->value, w->g_value, job->slots.value);
     }
@@ -150,7 +217,8 @@ static const real *operator_input(backward_worker *w, size_t row, size_t rows) {
     size_t token = l->span.query_first + row;
     ptrdiff_t ld = (ptrdiff_t)l->ld_value;
     run r = {LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, token, rows, 1};
-    copy_rows(l, &r, query_row(l, &job->output, token), job->output.token, w->rows, ld);
+    const kept_rows output = rows_at(l, &job->output, LOCUS_ROLE_OUTPUT, token, rows);
+    copy_rows(l, &r, output.data, output.stride, w->rows, ld);
     if (job->content_value)
         subtract_content(w, row, rows, w->rows);
     operate(l, r, w->rows, ld, w->output_rows, ld);
@@ -175,13 +243,61 @@ static void backward_delta(const backward_worker *w, size_t row, size_t rows, bo
     const attention_job *job = l->job;
     for (size_t i = row; i < row + rows; i++) {
         const size_t token = l->span.query_first + i;
+        const kept_rows g = rows_at(l, &job->g_given, LOCUS_ROLE_OUTPUT, token, 1);
+        const real *given = g.data;
+        if (row_dtype(l, LOCUS_ROLE_OUTPUT) != REAL_DTYPE) /* the next row is widened into the same memory */
+            given = memcpy(l->turned, g.data, job->value_dim * sizeof(real));
         w->delta[i] =
-            l->kernels->dot(job->value_dim, query_row(l, &job->g_given, token), query_row(l, &job->output, token));
+            l->kernels->dot(job->value_dim, given, rows_at(l, &job->output, LOCUS_ROLE_OUTPUT, token, 1).data);
         if (job->g_log_sum_exp.data)
             w->delta[i] -= *query_row(l, &job->g_log_sum_exp, token);
     }
     if (learn && w->slot && job->sinks)
         backward_sink(w, row, rows);
+}
+
+/* do' of these rows; `turn`: its operator learns. */
+static void half_g_output(backward_worker *w, size_t row, size_t rows, bool turn) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    const size_t token = l->span.query_first + row, ld = l->ld_half_value;
+    uint16_t *to = w->half_g_output + row * ld;
+    if (!job->value_operator) {
+        half_rows(l, &job->g_output, LOCUS_ROLE_OUTPUT, token, rows, to, ld);
+        return;
+    }
+    const real *x = turn ? operator_input(w, row, rows) : NULL;
+    const kept_rows g = rows_at(l, &job->g_output, LOCUS_ROLE_OUTPUT, token, rows);
+    const run out = {LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, token, rows, 1};
+    operate_backward(l, out, x, (ptrdiff_t)l->ld_value, g.data, g.stride, l->turned, (ptrdiff_t)l->ld_turned,
+                     turn ? slot_at(w, job->slots.value) : NULL);
+    for (size_t i = 0; i < rows; i++) {
+        narrow_row(l, job->value_dim, l->turned + i * l->ld_turned, to + i * ld);
+        memset(to + i * ld + job->value_dim, 0, (ld - job->value_dim) * sizeof *to);
+    }
+}
+
+/* Lays rows [row, row + rows) of a block on their side, but for those that are set apart. */
+static bool lay_block(const backward_worker *w, size_t row, size_t rows, const uint16_t *from, size_t ld, bool *bad,
+                      uint16_t *sideways) {
+    const lane *l = &w->l;
+    memcpy(l->half_rows, from + row * ld, rows * ld * sizeof *from);
+    const bool any = set_apart(l, rows, l->half_rows, ld, bad + row, NULL);
+    lay_sideways(l, rows, l->half_rows, ld, sideways + row / ATTENTION_QUERY_BLOCK * sideways_size(ld));
+    return any;
+}
+
+/* backward_queries_begin with pairs. */
+static void backward_half_queries(backward_worker *w, size_t row, size_t rows, bool learn, bool turn) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    const size_t token = l->span.query_first + row, ld = l->ld_half_key;
+    half_rows(l, &job->query, LOCUS_ROLE_QUERY, token, rows, w->half_query + row * ld, ld);
+    w->any_bad_query |= lay_block(w, row, rows, w->half_query, ld, w->bad_query, w->query_sideways);
+    half_g_output(w, row, rows, turn);
+    w->any_bad_g_output |=
+        lay_block(w, row, rows, w->half_g_output, l->ld_half_value, w->bad_g_output, w->g_output_sideways);
+    backward_delta(w, row, rows, learn);
 }
 
 /* `learn`: this item adds the gradients of the sink and of the output's operator for these rows. One does for each
@@ -190,6 +306,11 @@ static void backward_queries_begin(backward_worker *w, size_t row, size_t rows, 
     const lane *l = &w->l;
     const attention_job *job = l->job;
     size_t token = l->span.query_first + row;
+    const bool turn = learn && w->slot && locus_operator_slot_bytes(job->value_operator) > 0;
+    if (l->pairs) {
+        backward_half_queries(w, row, rows, learn, turn);
+        return;
+    }
     const real *q = query_row(l, &job->query, token), *o = query_row(l, &job->output, token);
     const real *g = query_row(l, &job->g_output, token), *x = NULL;
     run r = {LOCUS_ROLE_QUERY, LOCUS_FORWARD, token, rows, (real)job->scale};
@@ -201,8 +322,6 @@ static void backward_queries_begin(backward_worker *w, size_t row, size_t rows, 
         r.scale = (real)job->content_scale;
         copy_rows(l, &r, q, job->query.token, w->content_query + row * l->ld_key, (ptrdiff_t)l->ld_key);
     }
-    const locus_operator *op = job->value_operator;
-    const bool turn = learn && w->slot && locus_operator_slot_bytes(op) > 0;
     if (turn)
         x = operator_input(w, row, rows);
     run out = {LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, token, rows, 1};
@@ -217,12 +336,16 @@ static void backward_queries_end(backward_worker *w, size_t row, size_t rows, co
     const lane *l = &w->l;
     const attention_job *job = l->job;
     size_t token = l->span.query_first + row;
-    real *target = query_row(l, &job->g_query, token);
     run r = {LOCUS_ROLE_QUERY, LOCUS_FORWARD, token, rows, (real)job->scale};
-    if (!target) {
-        learn_alone(w, r, query_row(l, &job->query, token), job->query.token, g, ld, job->slots.query_key);
+    if (!job->g_query.data) {
+        learn_alone(w, r, &job->query, g, ld, job->slots.query_key);
         return;
     }
+    if (row_dtype(l, LOCUS_ROLE_QUERY) != REAL_DTYPE) {
+        operate_backward_half(w, r, &job->query, g, ld, &job->g_query, job->slots.query_key);
+        return;
+    }
+    real *target = query_row(l, &job->g_query, token);
     operate_backward(l, r, query_row(l, &job->query, token), job->query.token, g, ld, target, job->g_query.token,
                      slot_at(w, job->slots.query_key));
     for (size_t i = 0; job->content_key && i < rows; i++)
@@ -271,11 +394,13 @@ static void backward_panel(backward_worker *w, size_t panel, size_t count) {
         const size_t rows = smaller(queries - row, ATTENTION_QUERY_BLOCK);
         if (!locus_attention_seen_any(&block->all, panel, count))
             continue;
+        tiles_begin(&w->l, true);
         for (size_t at = 0; at < count; at += ATTENTION_KEY_BLOCK) {
             const strip tile = tile_at(block, row, rows, panel + at, smaller(count - at, ATTENTION_KEY_BLOCK));
             if (locus_attention_seen_any(&block->all, tile.key, tile.keys))
                 backward_tile(w, &tile, panel);
         }
+        tiles_end(&w->l, true);
     }
     backward_panel_end(w, panel, count);
 }
@@ -332,7 +457,8 @@ static void join_head(backward_worker *w, const attention_item *item) {
 static void join_keys(const backward_worker *w, const attention_item *item, locus_role role) {
     const lane *l = &w->l;
     const attention_view target = part_view(l->job, role, 0);
-    if (!target.data)
+    const attention_view *given = role == LOCUS_ROLE_KEY ? &l->job->g_key : &l->job->g_value;
+    if (!given->data)
         return;
     for (size_t part = 1; part < l->job->schedule.head_parts; part++) {
         const attention_view source = part_view(l->job, role, part);
@@ -341,6 +467,9 @@ static void join_keys(const backward_worker *w, const attention_item *item, locu
             l->kernels->add(role_dim(l, role), to, key_row(l, &source, l->span.key_first + item->first + i), to);
         }
     }
+    if (l->job->gathers)
+        write_rows(l, given, role, l->span.key_first + item->first, item->count,
+                   key_row(l, &target, l->span.key_first + item->first), (size_t)target.token);
 }
 
 /* Task (group, key-value head, run of its query heads); returns the group. */
@@ -423,7 +552,7 @@ static void backward(attention_job *job) {
     if (job->content_value)
         fill_table_columns(KERNELS_GET(), rows, job->value_dim, job->content_value, job->content_value_columns);
     locus_parallel_for(tasks, backward_task, job);
-    if (job->schedule.partial_rows > 0 || job->schedule.head_parts > 1)
+    if (job->schedule.partial_rows > 0 || job->schedule.head_parts > 1 || job->gathers)
         locus_parallel_for(tasks, join_task, job);
 }
 

@@ -5,6 +5,7 @@
 #define LOCUS_ATTENTION_BACKWARD_TILE_BODY_H
 
 #include "attention/softmax/attention_content_body.h"
+#include "attention/softmax/attention_pairs_body.h"
 #include "attention/softmax/attention_tile_body.h"
 
 typedef struct backward_worker {
@@ -23,7 +24,46 @@ typedef struct backward_worker {
     real *weight, *g_weight;                  /* tiles [64][128]: s, then a; da, then ds */
     real *product;                            /* [128] a row of scores, capped, before the factors */
     bool finite;                              /* all sums were, so far */
+    /* With pairs. Of queries, which are not scaled then, and do': rows, and blocks of 64 on their side. Of a panel: k'
+     * and v' as columns, k' as pairs. What was set apart is kept in rows, or, of keys, in rare_keys. */
+    uint16_t *half_query, *half_g_output, *query_sideways, *g_output_sideways;
+    uint16_t *half_key_columns, *half_value_columns, *half_keys, *rare_keys;
+    size_t room, ld_sums;                     /* rows of half_keys; of the sums below */
+    bool *bad_query, *bad_g_output, *bad_key; /* [queries], [queries], [panel] */
+    bool any_bad_query, any_bad_g_output, any_bad_key;
+    uint16_t *weight_pairs, *ds_pairs, *ds; /* of a tile, twice as [128/16][64/2][16][2], and [64][128] */
+    real *g_key_sums, *g_value_sums;        /* [dim][ld_sums] dk' and dv' on their side */
+    real *row_totals;                       /* [64] log-sum-exps */
 } backward_worker;
+
+static void carve_backward_pairs(const attention_job *job, attention_carver *carver, size_t panel, backward_worker *w) {
+    const lane *l = &w->l;
+    const size_t queries = padded(job->schedule.max_queries, ATTENTION_QUERY_BLOCK), block = ATTENTION_QUERY_BLOCK;
+    const size_t tile = block * ATTENTION_KEY_BLOCK, ld_key = l->ld_half_key, ld_value = l->ld_half_value;
+    const size_t size = sizeof(uint16_t), blocks = queries / block;
+    w->room = panel + ATTENTION_PAIRS_MORE;
+    w->ld_sums = panel + LOCUS_PAIRS_COLUMNS;
+    w->any_bad_query = w->any_bad_g_output = w->any_bad_key = false;
+    if (!job->pairs)
+        return;
+    w->half_query = locus_attention_carve(carver, queries * ld_key, size);
+    w->half_g_output = locus_attention_carve(carver, queries * ld_value, size);
+    w->query_sideways = locus_attention_carve(carver, blocks * sideways_size(ld_key), size);
+    w->g_output_sideways = locus_attention_carve(carver, blocks * sideways_size(ld_value), size);
+    w->half_key_columns = locus_attention_carve(carver, panel * ld_key, size);
+    w->half_value_columns = locus_attention_carve(carver, panel * ld_value, size);
+    w->half_keys = locus_attention_carve(carver, w->room * ld_key, size);
+    w->rare_keys = locus_attention_carve(carver, panel * ld_key, size);
+    w->bad_query = locus_attention_carve(carver, queries, sizeof(bool));
+    w->bad_g_output = locus_attention_carve(carver, queries, sizeof(bool));
+    w->bad_key = locus_attention_carve(carver, panel, sizeof(bool));
+    w->weight_pairs = locus_attention_carve(carver, tile, size);
+    w->ds_pairs = locus_attention_carve(carver, tile, size);
+    w->ds = locus_attention_carve(carver, tile, size);
+    w->g_key_sums = locus_attention_carve(carver, job->head_dim * w->ld_sums, sizeof(real));
+    w->g_value_sums = locus_attention_carve(carver, job->value_dim * w->ld_sums, sizeof(real));
+    w->row_totals = locus_attention_carve(carver, block, sizeof(real));
+}
 
 static size_t carve_backward(const attention_job *job, char *base, backward_worker *w) {
     attention_carver carver = {base, 0};
@@ -33,15 +73,17 @@ static size_t carve_backward(const attention_job *job, char *base, backward_work
     lane *l = &w->l;
     carve_lane(job, &carver, queries, l);
     size_t content = job->content_key ? l->ld_key : 0, longer = l->ld_key > l->ld_value ? l->ld_key : l->ld_value;
-    w->query = locus_attention_carve(&carver, queries * l->ld_key, sizeof(real));
+    const size_t floats = job->pairs ? 0 : 1; /* of what there is as pairs */
+    w->query = locus_attention_carve(&carver, floats * queries * l->ld_key, sizeof(real));
     w->content_query = locus_attention_carve(&carver, queries * content, sizeof(real));
-    w->g_output = locus_attention_carve(&carver, queries * l->ld_value, sizeof(real));
+    w->g_output = locus_attention_carve(&carver, floats * queries * l->ld_value, sizeof(real));
     w->delta = locus_attention_carve(&carver, queries, sizeof(real));
     w->own_g_query = locus_attention_carve(&carver, own * l->ld_key, sizeof(real));
     w->own_content = locus_attention_carve(&carver, own * content, sizeof(real));
     w->keys = locus_attention_carve(&carver, panel * l->ld_key, sizeof(real));
-    w->key_columns = locus_attention_carve(&carver, panel * job->head_dim, sizeof(real));
-    w->value_columns = locus_attention_carve(&carver, panel * job->value_dim, sizeof(real));
+    w->key_columns = locus_attention_carve(&carver, floats * panel * job->head_dim, sizeof(real));
+    w->value_columns = locus_attention_carve(&carver, floats * panel * job->value_dim, sizeof(real));
+    carve_backward_pairs(job, &carver, panel, w);
     w->g_key = locus_attention_carve(&carver, panel * l->ld_key, sizeof(real));
     w->g_value = locus_attention_carve(&carver, panel * l->ld_value, sizeof(real));
     w->rows = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK * longer, sizeof(real));
@@ -70,6 +112,11 @@ static size_t seen_count(const lane *l, size_t row) {
     return count;
 }
 
+static void clear_gap(const cut *c, real *row) {
+    if (c->gap < c->gap_end)
+        memset(row + c->gap, 0, (c->gap_end - c->gap) * sizeof(real));
+}
+
 /* Scores become weights again at the columns of c: a = exp(s − L). Leaves the dropout factors in keep_row, and in
  * `product` what the gradients of the terms need. `weight`: the row's first column. */
 static void backward_weights(backward_worker *w, const strip *s, size_t row, const cut *c, real *weight) {
@@ -89,6 +136,8 @@ static void backward_weights(backward_worker *w, const strip *s, size_t row, con
         mask_scores(l, s, row, c, weight, 0);
         l->kernels->exp_sum(count, total == -(real)INFINITY ? 0 : total, weight + c->from);
     }
+    if (l->pairs)
+        clear_gap(c, weight);
     hide_columns(l, s, row, c, 0, weight); /* the total may be NaN, of a row that sees one */
 }
 
@@ -136,8 +185,8 @@ static void backward_softmax(const backward_worker *w, const strip *s, size_t ro
     if (job->drop_weights)
         l->kernels->multiply(count, ds, l->keep_row + c->from, ds);
     l->kernels->softmax_backward(count, a, ds, w->delta[row], ds);
-    if (l->apart && c->gap < c->gap_end) /* weights of 0, but times what is not seen */
-        memset(g + c->gap, 0, (c->gap_end - c->gap) * sizeof(real));
+    if (l->apart || l->pairs) /* weights of 0, but times what is not seen */
+        clear_gap(c, g);
     for (size_t j = c->from; job->drop_logits && j < c->to; j++)
         g[j] = l->keep_row[j] == 0 ? 0 : g[j];
     hide_columns(l, s, row, c, 0, g);
@@ -166,6 +215,10 @@ static void backward_row(backward_worker *w, const strip *s, size_t i, real *g) 
             store_bias_row(l, s, row, &c, g);
         if (l->job->wants_scores && (l->job->term_count > 0 || l->job->cap != 0))
             backward_terms(w, s, row, &c, g + c.from);
+        if (l->pairs) { /* terms were of what is not seen, too */
+            clear_gap(&c, g);
+            hide_columns(l, s, row, &c, 0, g);
+        }
         if (l->job->drop_weights)
             l->kernels->multiply(c.to - c.from, a, l->keep_row + c.from, a);
     }
@@ -235,11 +288,81 @@ static void backward_sums(backward_worker *w, const strip *s, const strip *g, si
     }
 }
 
+/* strip_begin with pairs. Products of a plain call are not scaled. */
+static void half_strip_begin(backward_worker *w, const strip *s, const strip *g, size_t at) {
+    const lane *l = &w->l;
+    tiles_begin(l, false);
+    pairs_products(l, s, at, w->half_query + s->row * l->ld_half_key, l->ld_half_key, w->half_key_columns);
+    if (l->job->wants_scores)
+        pairs_products(l, g, at, w->half_g_output + s->row * l->ld_half_value, l->ld_half_value, w->half_value_columns);
+    tiles_end(l, false);
+    if (!l->plain)
+        scale_strip(l, s);
+}
+
+/* Scores of a plain call, or weights and ds that are there already, become those of bfloat16. */
+static void half_strip_weights(backward_worker *w, const strip *s, const strip *g) {
+    const lane *l = &w->l;
+    for (size_t i = 0; l->plain && i < s->rows; i++)
+        w->row_totals[i] = *query_row(l, &l->job->log_sum_exp, l->span.query_first + s->row + i);
+    const locus_bfloat16_backward rows = {.scores = strip_rows(l, s, (real)l->job->scale),
+                                          .g = l->job->wants_scores ? as_floats(g->score) : NULL,
+                                          .log_sum_exp = as_floats(w->row_totals),
+                                          .delta = as_floats(w->delta + s->row),
+                                          .ready = !l->plain,
+                                          .weight_pairs = w->weight_pairs,
+                                          .ds_pairs = w->ds_pairs,
+                                          .ds = w->ds,
+                                          .panel = ATTENTION_PAIRS_PANEL,
+                                          .ld_ds = ATTENTION_KEY_BLOCK};
+    l->pairs->backward(&rows);
+}
+
+/* sums += rowsᵀ · weights of a strip, both on their side: `sideways` is of all queries, [dim][64] for each block. */
+static void add_sideways(const backward_worker *w, const strip *s, size_t dim, const uint16_t *sideways, size_t ld,
+                         const uint16_t *weight, real *sums) {
+    const size_t block = ATTENTION_QUERY_BLOCK;
+    w->l.pairs->product(dim, padded(s->keys, LOCUS_PAIRS_COLUMNS), padded(s->rows, LOCUS_PAIRS_DEPTH),
+                        sideways + s->row / block * sideways_size(ld) + s->row % block, (ptrdiff_t)block, weight,
+                        ATTENTION_PAIRS_PANEL, as_floats(sums), (ptrdiff_t)w->ld_sums, true);
+}
+
+/* backward_sums with pairs. */
+static void backward_half_sums(backward_worker *w, const strip *s, size_t at) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    const size_t ld_key = l->ld_half_key, ld_value = l->ld_half_value;
+    real *g_query = w->g_query + (ptrdiff_t)s->row * w->ld_g_query;
+    tiles_begin(l, false);
+    if (job->wants_value)
+        add_sideways(w, s, job->value_dim, w->g_output_sideways, ld_value, w->weight_pairs, w->g_value_sums + at);
+    if (job->wants_key)
+        add_sideways(w, s, job->head_dim, w->query_sideways, ld_key, w->ds_pairs, w->g_key_sums + at);
+    if (job->wants_query)
+        l->pairs->product(s->rows, job->head_dim, padded(s->keys, LOCUS_PAIRS_DEPTH), w->ds, ATTENTION_KEY_BLOCK,
+                          w->half_keys + at * LOCUS_PAIRS_COLUMNS, (ptrdiff_t)(w->room * LOCUS_PAIRS_COLUMNS),
+                          as_floats(g_query), w->ld_g_query, true);
+    tiles_end(l, false);
+    if (job->wants_value && w->any_bad_g_output)
+        add_to_rare_rows(l, s, w->bad_g_output + s->row, w->half_g_output + s->row * ld_value, ld_value, job->value_dim,
+                         w->weight_pairs, w->g_value_sums + at, w->ld_sums);
+    if (job->wants_key && w->any_bad_query)
+        add_to_rare_rows(l, s, w->bad_query + s->row, w->half_query + s->row * ld_key, ld_key, job->head_dim,
+                         w->ds_pairs, w->g_key_sums + at, w->ld_sums);
+    if (job->wants_query && w->any_bad_key)
+        add_rare_rows(l, s, w->bad_key + at, w->rare_keys + at * ld_key, ld_key, job->head_dim, w->ds, g_query,
+                      w->ld_g_query);
+}
+
 /* Products of `s`, to become scores, and of `g`, the gradients of their weights. */
 static void strip_begin(backward_worker *w, const strip *s, const strip *g, size_t panel_key) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
     const size_t at = s->key - panel_key;
+    if (l->pairs) {
+        half_strip_begin(w, s, g, at);
+        return;
+    }
     const real *g_output = w->g_output + s->row * l->ld_value;
     strip_scores(w, s, columns_at(w->key_columns, at, job->head_dim));
     if (job->wants_scores)
@@ -253,8 +376,13 @@ static void strip_begin(backward_worker *w, const strip *s, const strip *g, size
 /* `s` of the scores, then the weights; `g` the same strip of their gradients. */
 static void backward_strip(backward_worker *w, const strip *s, const strip *g, size_t panel_key) {
     strip_begin(w, s, g, panel_key);
-    for (size_t i = 0; i < s->rows; i++)
+    for (size_t i = 0; i < s->rows && !(w->l.pairs && w->l.plain); i++)
         backward_row(w, s, i, g->score + i * ATTENTION_KEY_BLOCK);
+    if (w->l.pairs) {
+        half_strip_weights(w, s, g);
+        backward_half_sums(w, s, s->key - panel_key);
+        return;
+    }
     backward_sums(w, s, g, s->key - panel_key);
     if (w->l.job->content)
         strip_content_backward(w, s, g);

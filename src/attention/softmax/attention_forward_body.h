@@ -14,6 +14,7 @@
 #define LOCUS_ATTENTION_FORWARD_BODY_H
 
 #include "attention/softmax/attention_content_body.h"
+#include "attention/softmax/attention_pairs_body.h"
 #include "attention/softmax/attention_tile_body.h"
 #include "core/call.h"
 
@@ -31,7 +32,33 @@ typedef struct forward_worker {
     real *tile;               /* [64][128] */
     const real *panel_values; /* values, or the caller's own rows */
     ptrdiff_t ld_panel;
+    /* With pairs, in the place of query, key_columns, values and stage: */
+    uint16_t *half_query;                 /* [group][chunk][ld_half_key] q', not scaled */
+    uint16_t *half_columns, *half_values; /* a panel: k'ᵀ and v' as pairs */
+    size_t room;                          /* rows of half_values */
+    bool *bad, any_bad;                   /* [panel] values that were set apart, */
+    uint16_t *rare;                       /* [panel][ld_half_value], here */
+    uint16_t *weight;                     /* [64][128] */
+    real *keep;                           /* [64][128] dropout's factors */
 } forward_worker;
+
+static void carve_forward_pairs(const attention_job *job, attention_carver *carver, size_t panel, forward_worker *w) {
+    const lane *l = &w->l;
+    const size_t tile = (size_t)ATTENTION_QUERY_BLOCK * ATTENTION_KEY_BLOCK;
+    w->any_bad = false;
+    w->keep = NULL;
+    w->room = panel + ATTENTION_PAIRS_MORE;
+    if (!job->pairs)
+        return;
+    w->half_query = locus_attention_carve(carver, w->chunk * job->group * l->ld_half_key, sizeof(uint16_t));
+    w->half_columns = locus_attention_carve(carver, panel * l->ld_half_key, sizeof(uint16_t));
+    w->half_values = locus_attention_carve(carver, w->room * l->ld_half_value, sizeof(uint16_t));
+    w->bad = locus_attention_carve(carver, panel, sizeof *w->bad);
+    w->rare = locus_attention_carve(carver, panel * l->ld_half_value, sizeof(uint16_t));
+    w->weight = locus_attention_carve(carver, tile, sizeof(uint16_t));
+    if (job->drop_weights)
+        w->keep = locus_attention_carve(carver, tile, sizeof(real));
+}
 
 static size_t carve_forward(const attention_job *job, char *base, forward_worker *w) {
     attention_carver carver = {base, 0};
@@ -41,15 +68,16 @@ static size_t carve_forward(const attention_job *job, char *base, forward_worker
     size_t panel = padded(smaller(schedule->max_keys, ATTENTION_KEY_PANEL), ATTENTION_KEY_BLOCK);
     lane *l = &w->l;
     carve_lane(job, &carver, w->chunk, l);
-    w->query = locus_attention_carve(&carver, rows * l->ld_key, sizeof(real));
+    w->query = locus_attention_carve(&carver, job->pairs ? 0 : rows * l->ld_key, sizeof(real));
     w->content_query = locus_attention_carve(&carver, job->content_key ? rows * l->ld_key : 0, sizeof(real));
     w->sum = locus_attention_carve(&carver, rows * l->ld_value, sizeof(real));
     w->content_sum = locus_attention_carve(&carver, job->content_value ? rows * l->ld_value : 0, sizeof(real));
     w->top = locus_attention_carve(&carver, rows, sizeof(real));
     w->total = locus_attention_carve(&carver, rows, sizeof(real));
-    w->key_columns = locus_attention_carve(&carver, panel * job->head_dim, sizeof(real));
-    w->values = locus_attention_carve(&carver, panel * l->ld_value, sizeof(real));
-    w->stage = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK * l->ld_key, sizeof(real));
+    w->key_columns = locus_attention_carve(&carver, job->pairs ? 0 : panel * job->head_dim, sizeof(real));
+    w->values = locus_attention_carve(&carver, job->pairs ? 0 : panel * l->ld_value, sizeof(real));
+    w->stage = locus_attention_carve(&carver, job->pairs ? 0 : ATTENTION_KEY_BLOCK * l->ld_key, sizeof(real));
+    carve_forward_pairs(job, &carver, panel, w);
     w->tile = locus_attention_carve(&carver, (size_t)ATTENTION_QUERY_BLOCK * ATTENTION_KEY_BLOCK, sizeof(real));
     return carver.used;
 }
@@ -67,7 +95,15 @@ static real log_of_sum(real top, real total) {
     return total == 0 ? -(real)INFINITY : top + real_log(total);
 }
 
-static void forward_queries(forward_worker *w, const attention_item *item, size_t base) {
+static void forward_half_queries(const forward_worker *w, const attention_item *item, size_t base) {
+    const lane *l = &w->l;
+    const size_t token = l->span.query_first + item->first, block = ATTENTION_KEY_BLOCK;
+    for (size_t i = 0; i < item->count; i += block)
+        half_rows(l, &l->job->query, LOCUS_ROLE_QUERY, token + i, smaller(item->count - i, block),
+                  w->half_query + (base + i) * l->ld_half_key, l->ld_half_key);
+}
+
+static void forward_turned_queries(forward_worker *w, const attention_item *item, size_t base) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
     size_t token = l->span.query_first + item->first;
@@ -81,6 +117,15 @@ static void forward_queries(forward_worker *w, const attention_item *item, size_
         r.scale = (real)job->content_scale;
         copy_rows(l, &r, q, job->query.token, w->content_query + base * l->ld_key, (ptrdiff_t)l->ld_key);
     }
+}
+
+static void forward_queries(forward_worker *w, const attention_item *item, size_t base) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    if (l->pairs)
+        forward_half_queries(w, item, base);
+    else
+        forward_turned_queries(w, item, base);
     for (size_t i = 0; i < item->count; i++)
         begin_row(l, &w->top[base + i], &w->total[base + i]);
     memset(w->sum + base * l->ld_value, 0, item->count * l->ld_value * sizeof(real));
@@ -106,10 +151,31 @@ static void forward_panel_values(forward_worker *w, size_t token, size_t count) 
     w->ld_panel = (ptrdiff_t)l->ld_value;
 }
 
+/* Keys and values of a panel as pairs. */
+static void forward_panel_pairs(forward_worker *w, size_t key, size_t count) {
+    const lane *l = &w->l;
+    const size_t ld_key = l->ld_half_key, ld_value = l->ld_half_value, token = l->span.key_first + key;
+    w->any_bad = false;
+    for (size_t first = 0; first < count; first += ATTENTION_KEY_BLOCK) {
+        const size_t width = smaller(count - first, ATTENTION_KEY_BLOCK);
+        prefetch_kept(l, LOCUS_ROLE_KEY, token + first, width);
+        prefetch_kept(l, LOCUS_ROLE_VALUE, token + first, width);
+        half_rows(l, &l->job->key, LOCUS_ROLE_KEY, token + first, width, l->half_rows, ld_key);
+        lay_columns(l, width, l->half_rows, ld_key, w->half_columns + first * ld_key);
+        half_rows(l, &l->job->value, LOCUS_ROLE_VALUE, token + first, width, l->half_rows, ld_value);
+        w->any_bad |= set_apart(l, width, l->half_rows, ld_value, w->bad + first, w->rare + first * ld_value);
+        lay_pairs(l, first, width, first + width == count, l->half_rows, ld_value, w->half_values, w->room);
+    }
+}
+
 static void forward_panel(forward_worker *w, size_t key, size_t count) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
     size_t token = l->span.key_first + key;
+    if (l->pairs) {
+        forward_panel_pairs(w, key, count);
+        return;
+    }
     for (size_t first = 0; first < count; first += ATTENTION_KEY_BLOCK) {
         size_t width = smaller(count - first, ATTENTION_KEY_BLOCK);
         run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, token + first, width, 1};
@@ -126,6 +192,31 @@ static void forward_panel(forward_worker *w, size_t key, size_t count) {
     w->ld_panel = job->value.token;
     if (!forward_rows_are_near(l))
         forward_panel_values(w, token, count);
+}
+
+/* The same into a tensor of any type, ATTENTION_KEY_BLOCK rows at a time. */
+static void finish_half_rows(const lane *l, size_t token, size_t count, const real *top, const real *total, real *sum) {
+    const attention_job *job = l->job;
+    for (size_t i = 0; i < count; i++, sum += l->ld_value) {
+        if (total[i] == 0)
+            memset(sum, 0, job->value_dim * sizeof(real));
+        else
+            l->kernels->scale(job->value_dim, 1 / total[i], sum, sum);
+        if (job->log_sum_exp.data)
+            *query_row(l, &job->log_sum_exp, token + i) = log_of_sum(top[i], total[i]);
+    }
+    sum -= count * l->ld_value;
+    for (size_t i = 0; i < count; i += ATTENTION_KEY_BLOCK) {
+        const run r = {LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, token + i, smaller(count - i, ATTENTION_KEY_BLOCK), 1};
+        real *rows = sum + i * l->ld_value;
+        size_t ld = l->ld_value;
+        if (job->value_operator) {
+            operate(l, r, rows, (ptrdiff_t)ld, l->turned, (ptrdiff_t)l->ld_turned);
+            rows = l->turned;
+            ld = l->ld_turned;
+        }
+        write_rows(l, &job->output, LOCUS_ROLE_OUTPUT, r.first, r.count, rows, ld);
+    }
 }
 
 /* Divides `count` rows of sums, [ld_value] apart, by their totals and writes them, turned back, with their log-sum-exp.
@@ -154,6 +245,10 @@ static void forward_finish(forward_worker *w, const attention_item *item, size_t
     const lane *l = &w->l;
     const attention_job *job = l->job;
     size_t token = l->span.query_first + item->first;
+    if (l->pairs) {
+        finish_half_rows(l, token, item->count, w->top + base, w->total + base, w->sum + base * l->ld_value);
+        return;
+    }
     real *output = query_row(l, &job->output, token);
     finish_rows(l, token, item->count, w->top + base, w->total + base, w->sum + base * l->ld_value);
     for (size_t i = 0; job->content_value && i < item->count; i++)
@@ -215,11 +310,62 @@ static void forward_sums(forward_worker *w, const strip *s, size_t row, const re
     }
 }
 
+/* Scores of a strip's row go through all that acts on them; what the row does not see is left out. */
+static void forward_half_row(forward_worker *w, const strip *s, size_t i) {
+    const lane *l = &w->l;
+    const cut c = strip_cut(l, s, s->row + i);
+    real *score = s->score + i * ATTENTION_KEY_BLOCK;
+    if (c.from >= c.to)
+        return;
+    const real top = finish_scores(l, s, s->row + i, &c, score, NULL);
+    if (l->job->dropout > 0)
+        dropout_keep(l, s, s->row + i, &c);
+    if (w->keep)
+        memcpy(w->keep + i * ATTENTION_KEY_BLOCK, l->keep_row, c.to * sizeof(real));
+    mask_scores(l, s, s->row + i, &c, score, top);
+}
+
+/* forward_strip with pairs. */
+static void forward_half_strip(forward_worker *w, const strip *s, size_t row, size_t panel_key) {
+    const lane *l = &w->l;
+    const size_t at = s->key - panel_key, ld_key = l->ld_half_key, dim = l->job->value_dim;
+    real *sum = w->sum + row * l->ld_value;
+    tiles_begin(l, false);
+    pairs_products(l, s, at, w->half_query + row * ld_key, ld_key, w->half_columns);
+    tiles_end(l, false);
+    if (!l->plain)
+        scale_strip(l, s);
+    for (size_t i = 0; !l->plain && i < s->rows; i++)
+        forward_half_row(w, s, i);
+    const locus_bfloat16_softmax rows = {.scores = strip_rows(l, s, l->plain ? (real)l->job->scale : 1),
+                                         .keep = w->keep ? as_floats(w->keep) : NULL,
+                                         .top = as_floats(w->top + row),
+                                         .total = as_floats(w->total + row),
+                                         .sum = as_floats(sum),
+                                         .ld_sum = (ptrdiff_t)l->ld_value,
+                                         .dim = dim,
+                                         .weight = w->weight,
+                                         .ld_weight = ATTENTION_KEY_BLOCK};
+    l->pairs->softmax(&rows);
+    tiles_begin(l, false);
+    l->pairs->product(s->rows, dim, padded(s->keys, LOCUS_PAIRS_DEPTH), w->weight, ATTENTION_KEY_BLOCK,
+                      w->half_values + at * LOCUS_PAIRS_COLUMNS, (ptrdiff_t)(w->room * LOCUS_PAIRS_COLUMNS),
+                      as_floats(sum), (ptrdiff_t)l->ld_value, true);
+    tiles_end(l, false);
+    if (w->any_bad)
+        add_rare_rows(l, s, w->bad + at, w->rare + at * l->ld_half_value, l->ld_half_value, dim, w->weight, sum,
+                      (ptrdiff_t)l->ld_value);
+}
+
 /* `row`: the strip's first among the worker's. */
 static void forward_strip(forward_worker *w, const strip *s, size_t row, size_t panel_key) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
     const size_t at = s->key - panel_key;
+    if (l->pairs) {
+        forward_half_strip(w, s, row, panel_key);
+        return;
+    }
     strip_products(l, s, job->head_dim, w->query + row * l->ld_key, (ptrdiff_t)l->ld_key,
                    columns_at(w->key_columns, at, job->head_dim));
     if (job->content_key)
@@ -247,11 +393,13 @@ static void forward_tile(forward_worker *w, const strip *tile, size_t base, size
 
 static void forward_block(forward_worker *w, size_t base, size_t row, size_t rows, const strip *panel) {
     const row_block *block = block_at(&w->l, row);
+    tiles_begin(&w->l, true);
     for (size_t at = 0; at < panel->keys; at += ATTENTION_KEY_BLOCK) {
         const strip tile = tile_at(block, row, rows, panel->key + at, smaller(panel->keys - at, ATTENTION_KEY_BLOCK));
         if (locus_attention_seen_any(&block->all, tile.key, tile.keys))
             forward_tile(w, &tile, base, panel->key);
     }
+    tiles_end(&w->l, true);
 }
 
 /* All heads of the group, up to what is left to be divided and turned. */
@@ -291,7 +439,7 @@ static void forward_item(forward_worker *w, const attention_item *item, size_t k
     const attention_seen seen = look(l, item->first, item->count);
     l->cut = l->apart = false;
     forward_pass(w, item, kv, &seen);
-    if (l->cut && !forward_is_finite(w, item)) {
+    if (!l->pairs && l->cut && !forward_is_finite(w, item)) {
         l->apart = true;
         forward_pass(w, item, kv, &seen);
     }

@@ -16,8 +16,21 @@ static size_t workspace(const attention_call *call) {
     return locus_attention_whole_place(&whole, NULL) + (loops > around ? loops : around);
 }
 
-static bool half_keys(const attention_call *call) {
-    return call->options->turned || !(locus_plan_query_key_whole(call->plan) || locus_plan_value_whole(call->plan));
+/* Content terms and weights are made of floats; a batch that is only decoded reads its keys faster than they could be
+ * laid out as pairs. */
+static const locus_kernels_bfloat16 *pairs(const attention_call *call) {
+    if (call->weighs || locus_plan_content_table(call->plan) || locus_attention_decodes_all(call))
+        return NULL;
+    return locus_kernels_bfloat16_get();
+}
+
+static attention_halves halves(const attention_call *call) {
+    const bool whole = locus_plan_query_key_whole(call->plan) || locus_plan_value_whole(call->plan);
+    if (whole && !call->options->turned)
+        return ATTENTION_WIDENED;
+    if (call->pairs)
+        return ATTENTION_HALF_TENSORS;
+    return call->pass == LOCUS_PASS_FORWARD && !call->weighs ? ATTENTION_HALF_KEYS : ATTENTION_WIDENED;
 }
 
 static void take_tensors(attention_job *job, const attention_call *call) {
@@ -91,7 +104,8 @@ static void run(const attention_call *call) {
 
 static const attention_executor executor = {.workspace = workspace,
                                             .run = run,
-                                            .half_keys = half_keys,
+                                            .pairs = pairs,
+                                            .halves = halves,
                                             .sums_scores = true,
                                             .takes_bias = true,
                                             .weighs = true};

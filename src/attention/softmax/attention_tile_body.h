@@ -35,8 +35,17 @@ typedef struct lane {
     real *content;                           /* [ATTENTION_STRIP][ATTENTION_CONTENT_WIDTH] */
     real *widened;                           /* [ATTENTION_KEY_BLOCK][dim], where keys and values are of a half type */
     real *bias_row;                          /* [ATTENTION_KEY_BLOCK], with a bias */
-    bool cut;                                /* some tile was not seen whole */
-    bool apart; /* weights meet the rows that they see, alone; see "numbers that are not finite" */
+    /* With pairs (attention_pairs_body.h): */
+    const locus_kernels_bfloat16 *pairs; /* NULL: without */
+    const locus_kernels_half *halves;
+    bool plain;                        /* from products to weights in one step */
+    size_t ld_half_key, ld_half_value; /* strides of rows of bfloat16 */
+    uint16_t *half_rows, *half_pairs;  /* [128][the longer stride]; [the longer stride/16][64/2][16][2] */
+    real *turned;                      /* [128][ld_turned] */
+    size_t ld_turned;
+    size_t *from, *to; /* [64] */
+    bool cut;          /* some tile was not seen whole */
+    bool apart;        /* weights meet the rows that they see, alone; see "numbers that are not finite" */
 } lane;
 
 /* Head g of the group of a key-value head. */
@@ -121,6 +130,25 @@ static size_t operator_scratch_bytes(const attention_job *job) {
     return bytes;
 }
 
+static void carve_pairs(const attention_job *job, attention_carver *carver, lane *l) {
+    const size_t block = ATTENTION_KEY_BLOCK, rows = ATTENTION_QUERY_BLOCK;
+    l->pairs = job->pairs;
+    l->halves = locus_kernels_half_get();
+    l->plain = job->term_count == 0 && !job->biased && job->cap == 0 && job->dropout == 0 && job->sight.keep == 0 &&
+               job->scale > 0;
+    l->ld_half_key = padded(job->head_dim, LOCUS_PAIRS_DEPTH);
+    l->ld_half_value = padded(job->value_dim, LOCUS_PAIRS_DEPTH);
+    l->ld_turned = l->ld_key > l->ld_value ? l->ld_key : l->ld_value;
+    const size_t longer = l->ld_half_key > l->ld_half_value ? l->ld_half_key : l->ld_half_value;
+    if (!job->pairs)
+        return;
+    l->half_rows = locus_attention_carve(carver, block * longer, sizeof(uint16_t));
+    l->half_pairs = locus_attention_carve(carver, longer * rows, sizeof(uint16_t));
+    l->turned = locus_attention_carve(carver, block * l->ld_turned, sizeof(real));
+    l->from = locus_attention_carve(carver, rows, sizeof *l->from);
+    l->to = locus_attention_carve(carver, rows, sizeof *l->to);
+}
+
 /* `rows`: how many of a sequence the lane looks at together. */
 static void carve_lane(const attention_job *job, attention_carver *carver, size_t rows, lane *l) {
     bool content = job->content_key || job->content_value;
@@ -140,6 +168,7 @@ static void carve_lane(const attention_job *job, attention_carver *carver, size_
     l->bias_row = locus_attention_carve(carver, job->biased ? ATTENTION_KEY_BLOCK : 0, sizeof(real));
     l->widened =
         locus_attention_carve(carver, job->kept == REAL_DTYPE ? 0 : ATTENTION_KEY_BLOCK * longer, sizeof(real));
+    carve_pairs(job, carver, l);
 }
 
 /* ---- operators ---- */
@@ -184,40 +213,52 @@ static const attention_view *kept_view(const lane *l, locus_role role) {
     return role == LOCUS_ROLE_KEY ? &l->job->key : &l->job->value;
 }
 
+static bool of_keys(locus_role role) {
+    return role == LOCUS_ROLE_KEY || role == LOCUS_ROLE_VALUE;
+}
+
+static locus_dtype row_dtype(const lane *l, locus_role role) {
+    return of_keys(role) ? l->job->kept : l->job->stored;
+}
+
 /* Elements from the view's data to a token of the lane's sequence and head. */
-static ptrdiff_t kept_offset(const lane *l, const attention_view *view, size_t token) {
-    return locus_token_rows_shift(view, l->sequence, l->span.key_first) + (ptrdiff_t)token * view->token +
-           (ptrdiff_t)l->kv * view->head;
+static ptrdiff_t row_offset(const lane *l, const attention_view *view, locus_role role, size_t token) {
+    const size_t first = of_keys(role) ? l->span.key_first : l->span.query_first;
+    return locus_token_rows_shift(view, l->sequence, first) + (ptrdiff_t)token * view->token +
+           (ptrdiff_t)(of_keys(role) ? l->kv : l->head) * view->head;
 }
 
 /* The same for keys or values. */
 static void prefetch_kept(const lane *l, locus_role role, size_t token, size_t rows) {
     const attention_view *view = kept_view(l, role);
     const size_t size = locus_dtype_size(l->job->kept), bytes = role_dim(l, role) * size;
-    const char *x = (const char *)view->data + kept_offset(l, view, token) * (ptrdiff_t)size;
+    const char *x = (const char *)view->data + row_offset(l, view, role, token) * (ptrdiff_t)size;
     for (size_t i = 0; i < rows; i++, x += view->token * (ptrdiff_t)size)
         for (size_t at = 0; at < bytes; at += LOCUS_ALIGNMENT)
             __builtin_prefetch(x + at);
 }
 
-/* Rows of keys or values of the lane's head: the caller's own, or those of a half type widened, at most
- * ATTENTION_KEY_BLOCK of them, into l->widened. */
-static kept_rows kept_at(const lane *l, locus_role role, size_t token, size_t count) {
-    const attention_view *view = kept_view(l, role);
+/* Rows of the lane's head, a role's own: the caller's, or those of a half type widened, at most ATTENTION_KEY_BLOCK of
+ * them, into l->widened. */
+static kept_rows rows_at(const lane *l, const attention_view *view, locus_role role, size_t token, size_t count) {
+    const ptrdiff_t at = row_offset(l, view, role, token);
 #if LOCUS_REAL_BITS == 32
-    if (l->job->kept != REAL_DTYPE) {
-        const size_t dim = role_dim(l, role), ld = role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value;
-        const uint16_t *from = (const uint16_t *)view->data + kept_offset(l, view, token);
-        const locus_kernels_half *halves = locus_kernels_half_get();
+    if (row_dtype(l, role) != REAL_DTYPE) {
+        const size_t dim = role_dim(l, role), ld = dim == l->job->head_dim ? l->ld_key : l->ld_value;
+        const uint16_t *from = (const uint16_t *)view->data + at;
         void (*const widen)(size_t, const uint16_t *, float *) =
-            l->job->kept == LOCUS_FLOAT16 ? halves->widen_float16 : halves->widen_bfloat16;
+            row_dtype(l, role) == LOCUS_FLOAT16 ? l->halves->widen_float16 : l->halves->widen_bfloat16;
         for (size_t i = 0; i < count; i++, from += view->token)
             widen(dim, from, l->widened + i * ld);
         return (kept_rows){l->widened, (ptrdiff_t)ld};
     }
 #endif
     (void)count;
-    return (kept_rows){key_row(l, view, token), view->token};
+    return (kept_rows){view->data ? (const real *)view->data + at : NULL, view->token};
+}
+
+static kept_rows kept_at(const lane *l, locus_role role, size_t token, size_t count) {
+    return rows_at(l, kept_view(l, role), role, token, count);
 }
 
 static void copy_rows(const lane *l, const run *r, const real *x, ptrdiff_t x_stride, real *y, ptrdiff_t y_stride) {
