@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Times packed attention forward and backward, H = 8, d = 64, float32: one JSON object to a line, the same shapes and
+/* Times packed attention forward and backward, H = 8, d = 64, float32 or, with --type
+ * bf16, bfloat16: one JSON object to a line, the same shapes and
  * keys as peer_attention.py. Work is counted on unmasked pairs: 4·d operations forward, 10·d backward. `share` is that
  * of the kernels' matrix product on blocks in the cache, on as many threads, measured in the same run.
  *
@@ -10,9 +11,11 @@
  * Encodings are timed by turns, round after round, so that their times can be compared on a machine that is not quiet.
  *
  *   bench_attention [--threads N] [--lengths 128,4096,…] [--tokens N] [--encodings "none;rope"] [--dropout P]
- *                   [--repeats N] [--heads N] [--kv-heads N] [--dim N] [--queries N] [--cap C] [--window N] */
+ *                   [--repeats N] [--heads N] [--kv-heads N] [--dim N] [--queries N] [--cap C] [--window N]
+ *                   [--type float32|bf16] */
 #include "group_subject.h"
 
+#include "kernels/bfloat16.h"
 #include "kernels/kernels.h"
 
 #include <locus/locus.h>
@@ -29,6 +32,7 @@ typedef struct settings {
     const char *encodings;
     double dropout, peak, cap;
     size_t heads, kv_heads, dim, queries, window; /* queries 0: as many as keys */
+    locus_dtype dtype;
 } settings;
 
 typedef struct batch {
@@ -67,12 +71,27 @@ static void peak_task(void *context, size_t index, size_t worker) {
         locus_kernels_float32_get()->gemm(BLOCK, BLOCK, BLOCK, a, BLOCK, 1, b, BLOCK, c, BLOCK, true);
 }
 
+/* The same of products of bfloat16. */
+static void peak_pairs_task(void *context, size_t index, size_t worker) {
+    const locus_kernels_bfloat16 *kernels = context;
+    uint16_t a[BLOCK * BLOCK], b[BLOCK * BLOCK];
+    float c[BLOCK * BLOCK] = {0};
+    (void)worker;
+    for (size_t i = 0; i < BLOCK * BLOCK; i++)
+        a[i] = b[i] = (uint16_t)(0x3c00 + (index + i * 7) % 128);
+    for (size_t i = 0; i < BLOCK_REPEATS; i++) {
+        kernels->begin();
+        kernels->product(BLOCK, BLOCK, BLOCK, a, BLOCK, b, BLOCK * LOCUS_PAIRS_COLUMNS, c, BLOCK, true);
+        kernels->end();
+    }
+}
+
 /* GFLOP/s of the best of many rounds; drawing the blocks' numbers is less than a hundredth. */
-static double measure_peak(void) {
+static double measure_peak(const locus_kernels_bfloat16 *pairs) {
     double best = 0;
     for (int round = 0; round < 20; round++) {
         double start = bench_seconds();
-        locus_parallel_for(locus_threads() * 4, peak_task, NULL);
+        locus_parallel_for(locus_threads() * 4, pairs ? peak_pairs_task : peak_task, (void *)(uintptr_t)pairs);
         double flops = 2.0 * BLOCK * BLOCK * BLOCK * BLOCK_REPEATS * 4 * (double)locus_threads();
         double rate = flops / (bench_seconds() - start) / 1e9;
         best = rate > best ? rate : best;
@@ -157,14 +176,23 @@ static void make_tensors(world *w, const settings *s) {
         const bool keys = i == K || i == V || i == DK || i == DV;
         const int64_t shape[] = {(int64_t)(keys ? w->tokens : w->query_tokens),
                                  (int64_t)(keys && s->kv_heads ? s->kv_heads : s->heads), (int64_t)s->dim};
-        w->tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, i == LSE ? 2 : 3, shape);
+        const locus_dtype dtype = i == LSE ? LOCUS_FLOAT32 : s->dtype;
+        w->tensors[i] = locus_tensor_view(NULL, dtype, i == LSE ? 2 : 3, shape);
         size_t count = locus_tensor_count(&w->tensors[i]);
-        float *data = w->tensors[i].data = bench_memory(count * sizeof(float));
+        float *data = bench_memory(count * sizeof(float));
         uint64_t state = (uint64_t)i + 1;
         for (size_t j = 0; j < count; j++) { /* spread like a normal variable; quality does not matter here */
             state = state * 6364136223846793005u + 1442695040888963407u;
             data[j] = ((float)(state >> 48) + (float)(state >> 32 & 0xffff) - 65535.0f) * 0x1p-15f;
         }
+        w->tensors[i].data = data;
+        if (dtype == LOCUS_FLOAT32)
+            continue;
+        locus_error error;
+        locus_tensor wide = locus_tensor_view(data, LOCUS_FLOAT32, 3, shape);
+        w->tensors[i].data = bench_memory(count * sizeof(uint16_t));
+        bench_check(locus_tensor_convert(&wide, &w->tensors[i], &error), &error);
+        locus_release(data, count * sizeof(float));
     }
 }
 
@@ -175,7 +203,7 @@ static void free_world(world *w) {
     locus_binding_destroy(&w->binding);
     locus_encoding_destroy(&w->encoding);
     for (int i = 0; i < TENSORS; i++)
-        locus_release(w->tensors[i].data, locus_tensor_count(&w->tensors[i]) * sizeof(float));
+        locus_release(w->tensors[i].data, locus_tensor_count(&w->tensors[i]) * locus_dtype_size(w->tensors[i].dtype));
     for (size_t i = 0; i < w->parameter_count; i++) {
         size_t bytes = locus_tensor_count(&w->parameters[i]) * sizeof(float) + 1;
         locus_release(w->parameters[i].data, bytes);
@@ -258,28 +286,28 @@ static void open_world(world *w, const settings *s, const batch *b) {
     make_positions(w, b);
     make_plan(w, b);
     make_tensors(w, s);
-    size_t one = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
-    size_t other = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL);
+    size_t one = locus_attention_workspace(w->plan, &w->options, s->dtype, LOCUS_PASS_FORWARD, NULL);
+    size_t other = locus_attention_workspace(w->plan, &w->options, s->dtype, LOCUS_PASS_BACKWARD, NULL);
     w->workspace.bytes = one > other ? one : other;
     w->workspace.data = bench_memory(w->workspace.bytes);
 }
 
 static void report(const settings *s, const batch *b, world *w, size_t repeats) {
-    const size_t forward = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
-    const size_t backward = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL);
+    const size_t forward = locus_attention_workspace(w->plan, &w->options, s->dtype, LOCUS_PASS_FORWARD, NULL);
+    const size_t backward = locus_attention_workspace(w->plan, &w->options, s->dtype, LOCUS_PASS_BACKWARD, NULL);
     printf("{\"program\": \"locus\", \"encoding\": \"%s\", \"threads\": %zu, \"batch\": %zu, \"length\": %zu, "
-           "\"ragged\": %s, "
+           "\"ragged\": %s, \"type\": \"%s\", "
            "\"causal\": %s, \"dropout\": %g, \"heads\": %zu, \"kv_heads\": %zu, \"dim\": %zu, \"queries\": %zu, "
            "\"cap\": %g, \"window\": %zu",
            b->spec, locus_threads(), w->sequences, b->length ? b->length : (size_t)512, b->length ? "false" : "true",
-           b->causal ? "true" : "false", s->dropout, s->heads, s->kv_heads ? s->kv_heads : s->heads, s->dim, s->queries,
-           s->cap, s->window);
+           s->dtype == LOCUS_FLOAT32 ? "float32" : "bf16", b->causal ? "true" : "false", s->dropout, s->heads,
+           s->kv_heads ? s->kv_heads : s->heads, s->dim, s->queries, s->cap, s->window);
     const timing t = summary(w->forward, repeats);
     print_timing("forward", t, w->pairs * 4 * (double)s->dim, s->peak);
     if (s->queries == 0) {
         print_timing("both", summary(w->both, repeats), w->pairs * 14 * (double)s->dim, s->peak);
     } else {
-        const double bytes = 2.0 * (double)locus_tensor_count(&w->tensors[K]) * sizeof(float);
+        const double bytes = 2.0 * (double)locus_tensor_count(&w->tensors[K]) * (double)locus_dtype_size(s->dtype);
         printf(", \"gbps\": %.1f, \"memory_gbps\": %.1f", bytes / t.best / 1e9, measure_memory((size_t)bytes));
     }
     printf(", \"workspace_mib\": {\"forward\": %.2f, \"backward\": %.2f}}\n", (double)forward / 1048576,
@@ -338,7 +366,7 @@ static void take_lengths(settings *s, const char *text) {
 static void usage(void) {
     fprintf(stderr, "usage: bench_attention [--threads N] [--lengths 128,…] [--tokens N] [--encodings \"none;rope\"] "
                     "[--dropout P] [--repeats N] [--heads N] [--kv-heads N] [--dim N] [--queries N] [--cap C] "
-                    "[--window N]\n");
+                    "[--window N] [--type float32|bf16]\n");
     exit(2);
 }
 
@@ -369,6 +397,8 @@ static void take_options(settings *s, int count, char **words) {
             s->queries = strtoul(value, NULL, 10);
         else if (strcmp(name, "--cap") == 0)
             s->cap = strtod(value, NULL);
+        else if (strcmp(name, "--type") == 0 && (strcmp(value, "bf16") == 0 || strcmp(value, "float32") == 0))
+            s->dtype = *value == 'b' ? LOCUS_BFLOAT16 : LOCUS_FLOAT32;
         else if (strcmp(name, "--window") == 0)
             s->window = strtoul(value, NULL, 10);
         else
@@ -383,13 +413,15 @@ int main(int count, char **words) {
                   .repeats = 10,
                   .encodings = "none;rope;algebraic(group=seq)",
                   .heads = 8,
-                  .dim = 64};
+                  .dim = 64,
+                  .dtype = LOCUS_FLOAT32};
     char specs[SPECS_MAX][256];
     size_t spec_count = 0;
     take_options(&s, count, words);
-    s.peak = measure_peak();
+    const locus_kernels_bfloat16 *pairs = s.dtype == LOCUS_BFLOAT16 ? locus_kernels_bfloat16_get() : NULL;
+    s.peak = measure_peak(pairs);
     printf("{\"program\": \"locus\", \"threads\": %zu, \"isa\": \"%s\", \"peak_gflops\": %.1f}\n", locus_threads(),
-           locus_isa_name(locus_cpu_isa()), s.peak);
+           locus_isa_name(pairs ? pairs->isa : locus_cpu_isa()), s.peak);
     for (const char *at = s.encodings; *at && spec_count < SPECS_MAX;) {
         size_t length = strcspn(at, ";");
         snprintf(specs[spec_count++], sizeof specs[0], "%.*s", (int)length, at);

@@ -113,6 +113,30 @@ unsigned locus_cpu_usable(void) {
     return mask & locus_cpu_isas();
 }
 
+#if defined(__x86_64__)
+/* Asked once: a virtual machine takes long over cpuid. */
+static bool is_intel(void) {
+    static atomic_uint known; /* 0: not asked yet; 1: no; 2: yes */
+    unsigned answer = atomic_load_explicit(&known, memory_order_relaxed), eax, ebx = 0, ecx = 0, edx = 0;
+    if (answer == 0) {
+        (void)__get_cpuid(0, &eax, &ebx, &ecx, &edx);
+        answer = ebx == signature_INTEL_ebx && ecx == signature_INTEL_ecx && edx == signature_INTEL_edx ? 2 : 1;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == 2;
+}
+#else
+static bool is_intel(void) {
+    return false;
+}
+#endif
+
+bool locus_cpu_wants_bfloat16_vectors(void) {
+    const unsigned usable = locus_cpu_usable(); /* reads the environment, if nobody has */
+    const unsigned mask = atomic_load_explicit(&mask_in_use, memory_order_relaxed);
+    return (usable & LOCUS_ISA_AVX512_BF16) && (!(mask & LOCUS_ISA_AMX) || !is_intel());
+}
+
 locus_isa locus_cpu_isa(void) {
     const unsigned usable = locus_cpu_usable();
     if (usable & LOCUS_ISA_AVX512)

@@ -59,7 +59,8 @@ typedef struct locus_bfloat16_backward {
  * product      C[M,N] = (accumulate ? C : 0) + A[M,K]·B[K,N], A as rows, B as pairs, C as rows of floats. What an
  *              element is does not depend on M and N.
  * pairs        Rows to pairs: count a multiple of 2, columns of 16.
- * finite       Whether all numbers are. */
+ * finite       Whether all numbers are.
+ * dots         out[i] = Σ x[i]·y[i] of `count` rows of n, in float. */
 typedef struct locus_kernels_bfloat16 {
     locus_isa isa;
     void (*begin)(void);
@@ -68,6 +69,8 @@ typedef struct locus_kernels_bfloat16 {
                     float *c, ptrdiff_t ldc, bool accumulate);
     void (*pairs)(size_t count, size_t columns, const uint16_t *rows, ptrdiff_t ld, uint16_t *out, ptrdiff_t panel);
     bool (*finite)(size_t n, const uint16_t *x);
+    void (*dots)(size_t count, size_t n, const uint16_t *x, ptrdiff_t ld_x, const uint16_t *y, ptrdiff_t ld_y,
+                 float *out);
     void (*softmax)(const locus_bfloat16_softmax *rows);
     void (*backward)(const locus_bfloat16_backward *rows);
 } locus_kernels_bfloat16;

@@ -74,6 +74,23 @@ static bool BFLOAT16(finite)(size_t n, const uint16_t *x) {
     return found == 0;
 }
 
+SIMD __m512 widened(__m256i x) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));
+}
+
+static void BFLOAT16(dots)(size_t count, size_t n, const uint16_t *x, ptrdiff_t ld_x, const uint16_t *y, ptrdiff_t ld_y,
+                           float *out) {
+    for (size_t i = 0; i < count; i++, x += ld_x, y += ld_y) {
+        __m512 sum = _mm512_setzero_ps();
+        for (size_t d = 0; d < n; d += 16) {
+            const __mmask16 lanes = columns_within(d, 0, n);
+            sum = _mm512_fmadd_ps(widened(_mm256_maskz_loadu_epi16(lanes, x + d)),
+                                  widened(_mm256_maskz_loadu_epi16(lanes, y + d)), sum);
+        }
+        out[i] = _mm512_reduce_add_ps(sum);
+    }
+}
+
 /* ---- the softmax of a forward ---- */
 
 SIMD float row_maximum(const float *score, size_t from, size_t to) {
@@ -130,25 +147,36 @@ static void rescale_row(const locus_bfloat16_softmax *s, size_t i, float factor)
     }
 }
 
-static void BFLOAT16(softmax)(const locus_bfloat16_softmax *s) {
-    const size_t columns = s->scores.columns;
-    for (size_t i = 0; i < s->scores.rows; i++) {
+SIMD bool is_whole(const locus_bfloat16_scores *s, size_t i) {
+    return s->from[i] == 0 && s->to[i] == s->columns && s->columns % 32 == 0;
+}
+
+enum { SOFTMAX_ROWS = 64 }; /* whose maxima are found before any weight is made: no row waits for its own */
+
+static void softmax_rows(const locus_bfloat16_softmax *s, size_t first, size_t end) {
+    float shift[SOFTMAX_ROWS];
+    for (size_t i = first; i < end; i++) {
         const float *score = s->scores.score + (ptrdiff_t)i * s->scores.ld;
-        const size_t from = s->scores.from[i], to = s->scores.to[i];
-        const bool whole = from == 0 && to == columns && columns % 32 == 0;
-        const float peak = s->scores.scale * (whole ? whole_maximum(score, columns) : row_maximum(score, from, to));
+        const float peak =
+            s->scores.scale * (is_whole(&s->scores, i) ? whole_maximum(score, s->scores.columns)
+                                                       : row_maximum(score, s->scores.from[i], s->scores.to[i]));
         const float old = s->top[i], top = peak > old ? peak : old;
-        /* A row of −∞ alone has no weights, not NaN. */
-        const float shift = top == -INFINITY ? 0.0f : top;
-        const float sum = whole ? weigh_row(s, i, shift, true) : weigh_row(s, i, shift, false);
         if (top != old && s->total[i] != 0) {
             const float factor = expf(old - top);
             s->total[i] *= factor;
             rescale_row(s, i, factor);
         }
         s->top[i] = top;
-        s->total[i] += sum;
+        shift[i - first] = top == -INFINITY ? 0.0f : top; /* a row of −∞ alone has no weights, not NaN */
     }
+    for (size_t i = first; i < end; i++)
+        s->total[i] += is_whole(&s->scores, i) ? weigh_row(s, i, shift[i - first], true)
+                                               : weigh_row(s, i, shift[i - first], false);
+}
+
+static void BFLOAT16(softmax)(const locus_bfloat16_softmax *s) {
+    for (size_t i = 0; i < s->scores.rows; i += SOFTMAX_ROWS)
+        softmax_rows(s, i, s->scores.rows - i < SOFTMAX_ROWS ? s->scores.rows : i + SOFTMAX_ROWS);
 }
 
 /* ---- a backward ---- */
@@ -214,6 +242,7 @@ const locus_kernels_bfloat16 BFLOAT16(kernels_bfloat16) = {.isa = BFLOAT16_ISA,
                                                            .product = BFLOAT16(product),
                                                            .pairs = BFLOAT16(pairs),
                                                            .finite = BFLOAT16(finite),
+                                                           .dots = BFLOAT16(dots),
                                                            .softmax = BFLOAT16(softmax),
                                                            .backward = BFLOAT16(backward)};
 

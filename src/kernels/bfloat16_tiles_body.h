@@ -23,105 +23,102 @@ static void BFLOAT16(end)(void) {
     _tile_release();
 }
 
-/* A tile of C: where it stands, and how much of it there is. */
-typedef struct tile_place {
+typedef struct tile_block {
+    const uint16_t *a, *b;
     float *c;
-    size_t rows, columns;
-    float *edge; /* [16][16] where it is not whole */
-} tile_place;
+    ptrdiff_t lda, panel, ldc; /* of a in numbers, of c in bytes */
+    size_t K;
+    bool accumulate;
+} tile_block;
 
-static tile_place place_of(float *c, ptrdiff_t ldc, size_t M, size_t N, float *edge, bool accumulate) {
-    const tile_place place = {c, M < 16 ? M : 16, N < 16 ? N : 16, edge};
-    if (accumulate && (place.rows < 16 || place.columns < 16))
-        for (size_t i = 0; i < place.rows; i++)
-            memcpy(edge + 16 * i, c + (ptrdiff_t)i * ldc, place.columns * sizeof *c);
-    return place;
-}
-
-static void edge_back(const tile_place *place, ptrdiff_t ldc) {
-    for (size_t i = 0; i < place->rows; i++)
-        memcpy(place->c + (ptrdiff_t)i * ldc, place->edge + 16 * i, place->columns * sizeof(float));
-}
-
-#define TILE_BEGIN(tile, place) \
-    do { \
-        if (!accumulate) \
-            _tile_zero(tile); \
-        else if (whole(&(place))) \
-            _tile_loadd(tile, (place).c, ldc * 4); \
-        else \
-            _tile_loadd(tile, (place).edge, 64); \
-    } while (0)
-
-#define TILE_END(tile, place) \
-    do { \
-        if (whole(&(place))) { \
-            _tile_stored(tile, (place).c, ldc * 4); \
-        } else { \
-            _tile_stored(tile, (place).edge, 64); \
-            edge_back(&(place), ldc); \
-        } \
-    } while (0)
-
-static bool whole(const tile_place *place) {
-    return place->rows == 16 && place->columns == 16;
-}
-
-/* `high` rows of tiles by `wide` columns of them, 1 or 2: constants wherever this is called. */
-SIMD void product_tiles(size_t M, size_t N, size_t K, const uint16_t *a, ptrdiff_t lda, const uint16_t *b,
-                        ptrdiff_t panel, float *c, ptrdiff_t ldc, bool accumulate, const bool high, const bool wide) {
-    float edges[4][256] __attribute__((aligned(64)));
-    const tile_place at[4] = {place_of(c, ldc, M, N, edges[0], accumulate),
-                              wide ? place_of(c + 16, ldc, M, N - 16, edges[1], accumulate) : (tile_place){0},
-                              high ? place_of(c + 16 * ldc, ldc, M - 16, N, edges[2], accumulate) : (tile_place){0},
-                              high && wide ? place_of(c + 16 * ldc + 16, ldc, M - 16, N - 16, edges[3], accumulate)
-                                           : (tile_place){0}};
-    TILE_BEGIN(0, at[0]);
-    if (wide)
-        TILE_BEGIN(1, at[1]);
-    if (high)
-        TILE_BEGIN(2, at[2]);
-    if (high && wide)
-        TILE_BEGIN(3, at[3]);
-    for (size_t k = 0; k < K; k += 32) {
-        _tile_loadd(6, b + 16 * k, 64);
-        _tile_loadd(4, a + k, lda * 2);
+/* `high`: two rows of tiles, `wide`: two columns; constants wherever this is called. */
+SIMD void product_tiles(const tile_block *x, const bool high, const bool wide) {
+    float *const c = x->c, *const below = (float *)(void *)((char *)c + 16 * x->ldc);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    if (x->accumulate) {
+        _tile_loadd(0, c, x->ldc);
+        if (wide)
+            _tile_loadd(1, c + 16, x->ldc);
+        if (high)
+            _tile_loadd(2, below, x->ldc);
+        if (high && wide)
+            _tile_loadd(3, below + 16, x->ldc);
+    }
+    for (size_t k = 0; k < x->K; k += 32) {
+        const uint16_t *const a = x->a + k, *const b = x->b + 16 * k;
+        _tile_loadd(6, b, 64);
+        _tile_loadd(4, a, x->lda * 2);
         _tile_dpbf16ps(0, 4, 6);
         if (wide) {
-            _tile_loadd(7, b + panel + 16 * k, 64);
+            _tile_loadd(7, b + x->panel, 64);
             _tile_dpbf16ps(1, 4, 7);
         }
         if (high) {
-            _tile_loadd(5, a + 16 * lda + k, lda * 2);
+            _tile_loadd(5, a + 16 * x->lda, x->lda * 2);
             _tile_dpbf16ps(2, 5, 6);
         }
         if (high && wide)
             _tile_dpbf16ps(3, 5, 7);
     }
-    TILE_END(0, at[0]);
+    _tile_stored(0, c, x->ldc);
     if (wide)
-        TILE_END(1, at[1]);
+        _tile_stored(1, c + 16, x->ldc);
     if (high)
-        TILE_END(2, at[2]);
+        _tile_stored(2, below, x->ldc);
     if (high && wide)
-        TILE_END(3, at[3]);
+        _tile_stored(3, below + 16, x->ldc);
+}
+
+/* Rows × columns, at most 16 × 16 of them, through memory of its own: at the edges of C. */
+static void product_edge(tile_block x, size_t rows, size_t columns) {
+    float own[16][16] __attribute__((aligned(64)));
+    char *const c = (char *)x.c;
+    const ptrdiff_t ldc = x.ldc;
+    for (size_t i = 0; x.accumulate && i < rows; i++)
+        memcpy(own[i], c + (ptrdiff_t)i * ldc, columns * sizeof(float));
+    x.c = own[0];
+    x.ldc = sizeof own[0];
+    product_tiles(&x, false, false);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(c + (ptrdiff_t)i * ldc, own[i], columns * sizeof(float));
+}
+
+/* 32 × 32 of C, or what there is of it. */
+static void product_square(const tile_block *x, size_t M, size_t N) {
+    const bool high = M >= 32, wide = N >= 32;
+    if ((high || M == 16) && (wide || N == 16)) {
+        if (high && wide)
+            product_tiles(x, true, true);
+        else if (wide)
+            product_tiles(x, false, true);
+        else if (high)
+            product_tiles(x, true, false);
+        else
+            product_tiles(x, false, false);
+    } else {
+        for (size_t m = 0; m < M && m < 32; m += 16)
+            for (size_t n = 0; n < N && n < 32; n += 16) {
+                tile_block part = *x;
+                part.a += (ptrdiff_t)m * x->lda;
+                part.b += (ptrdiff_t)(n / 16) * x->panel;
+                part.c = (float *)(void *)((char *)x->c + (ptrdiff_t)m * x->ldc) + n;
+                product_edge(part, M - m < 16 ? M - m : 16, N - n < 16 ? N - n : 16);
+            }
+    }
 }
 
 static void BFLOAT16(product)(size_t M, size_t N, size_t K, const uint16_t *a, ptrdiff_t lda, const uint16_t *b,
                               ptrdiff_t panel, float *c, ptrdiff_t ldc, bool accumulate) {
+    tile_block x = {.lda = lda, .panel = panel, .ldc = ldc * (ptrdiff_t)sizeof *c, .K = K, .accumulate = accumulate};
     for (size_t m = 0; m < M; m += 32)
         for (size_t n = 0; n < N; n += 32) {
-            const uint16_t *left = a + (ptrdiff_t)m * lda, *right = b + (ptrdiff_t)(n / 16) * panel;
-            float *to = c + (ptrdiff_t)m * ldc + n;
-            const bool high = M - m > 16, wide = N - n > 16;
-            if (high && wide)
-                product_tiles(M - m, N - n, K, left, lda, right, panel, to, ldc, accumulate, true, true);
-            else if (high)
-                product_tiles(M - m, N - n, K, left, lda, right, panel, to, ldc, accumulate, true, false);
-            else if (wide)
-                product_tiles(M - m, N - n, K, left, lda, right, panel, to, ldc, accumulate, false, true);
-            else
-                product_tiles(M - m, N - n, K, left, lda, right, panel, to, ldc, accumulate, false, false);
+            x.a = a + (ptrdiff_t)m * lda;
+            x.b = b + (ptrdiff_t)(n / 16) * panel;
+            x.c = c + (ptrdiff_t)m * ldc + n;
+            product_square(&x, M - m, N - n);
         }
 }
 

@@ -98,5 +98,8 @@ const locus_kernels_bfloat16 *locus_kernels_bfloat16_of(locus_isa isa) {
 }
 
 const locus_kernels_bfloat16 *locus_kernels_bfloat16_get(void) {
-    return locus_cpu_isa() == LOCUS_ISA_AVX512 ? bfloat16_among(locus_cpu_usable()) : NULL;
+    unsigned usable = locus_cpu_isa() == LOCUS_ISA_AVX512 ? locus_cpu_usable() : 0;
+    if (!locus_cpu_wants_bfloat16_vectors())
+        usable &= ~(unsigned)LOCUS_ISA_AVX512_BF16;
+    return bfloat16_among(usable);
 }

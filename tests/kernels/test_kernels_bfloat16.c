@@ -100,6 +100,22 @@ static void infinities(void **state) {
         }
 }
 
+static void dot_products(void **state) {
+    float out[5];
+    (void)state;
+    for (size_t n = 1; n < 40; n++) {
+        draw(5, n, LD, a, n);
+        draw(5, n, LD, rows, n + 1);
+        kernels->dots(5, n, a, LD, rows, LD, out);
+        for (size_t i = 0; i < 5; i++) {
+            double sum = 0;
+            for (size_t d = 0; d < n; d++)
+                sum += number_of(a[i * LD + d]) * number_of(rows[i * LD + d]);
+            assert_true(fabs((double)out[i] - sum) <= 1e-6 * (double)n);
+        }
+    }
+}
+
 /* ---- softmax ---- */
 
 enum { ROWS = 5, COLUMNS = 112 };
@@ -209,7 +225,8 @@ static void backwards(void **state) {
 int main(void) {
     static const locus_isa levels[] = {LOCUS_ISA_AVX512_BF16, LOCUS_ISA_AMX};
     const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(infinities),
-                                       cmocka_unit_test(softmaxes), cmocka_unit_test(backwards)};
+                                       cmocka_unit_test(dot_products), cmocka_unit_test(softmaxes),
+                                       cmocka_unit_test(backwards)};
     int failed = 0, tested = 0;
     for (size_t i = 0; i < 2; i++) {
         kernels = locus_kernels_bfloat16_of(levels[i]);

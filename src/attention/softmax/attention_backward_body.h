@@ -237,18 +237,28 @@ static void backward_sink(const backward_worker *w, size_t row, size_t rows) {
     }
 }
 
+/* do·o of these rows, of a half type. */
+static void half_delta(const backward_worker *w, size_t row, size_t rows) {
+    const lane *l = &w->l;
+    const attention_view *g = &l->job->g_given, *o = &l->job->output;
+    const size_t token = l->span.query_first + row;
+    l->pairs->dots(rows, l->job->value_dim, (const uint16_t *)g->data + row_offset(l, g, LOCUS_ROLE_OUTPUT, token),
+                   g->token, (const uint16_t *)o->data + row_offset(l, o, LOCUS_ROLE_OUTPUT, token), o->token,
+                   as_floats(w->delta + row));
+}
+
 /* D of these rows; with `learn` the gradient of the sink, too. */
 static void backward_delta(const backward_worker *w, size_t row, size_t rows, bool learn) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
+    const bool half = row_dtype(l, LOCUS_ROLE_OUTPUT) != REAL_DTYPE;
+    if (half)
+        half_delta(w, row, rows);
     for (size_t i = row; i < row + rows; i++) {
         const size_t token = l->span.query_first + i;
-        const kept_rows g = rows_at(l, &job->g_given, LOCUS_ROLE_OUTPUT, token, 1);
-        const real *given = g.data;
-        if (row_dtype(l, LOCUS_ROLE_OUTPUT) != REAL_DTYPE) /* the next row is widened into the same memory */
-            given = memcpy(l->turned, g.data, job->value_dim * sizeof(real));
-        w->delta[i] =
-            l->kernels->dot(job->value_dim, given, rows_at(l, &job->output, LOCUS_ROLE_OUTPUT, token, 1).data);
+        if (!half)
+            w->delta[i] =
+                l->kernels->dot(job->value_dim, query_row(l, &job->g_given, token), query_row(l, &job->output, token));
         if (job->g_log_sum_exp.data)
             w->delta[i] -= *query_row(l, &job->g_log_sum_exp, token);
     }
