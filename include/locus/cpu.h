@@ -24,7 +24,9 @@ typedef enum locus_isa {
 LOCUS_API unsigned locus_cpu_isas(void);
 
 /* Restricts the kernels to the levels in `mask` (scalar is always kept). Plans pick up the level when they are
- * created. The environment variable LOCUS_ISA (scalar, avx2, avx512, neon, avx512bf16, amx) sets the same limit at start. */
+ * created. The environment variable LOCUS_ISA (scalar, avx2, avx512, neon, avx512bf16, amx) sets the same limit at
+ * start. AVX512-BF16 of Intel's processors, which is slower than their float32, is used only if the mask leaves out
+ * AMX. */
 LOCUS_API void locus_cpu_mask_set(unsigned mask);
 
 /* The level in use now: the highest that the machine has and the mask allows, NEON the last: those for bfloat16 alone

@@ -10,7 +10,9 @@ extern "C" {
 #endif
 
 /* Arithmetic is float64 for float64 tensors, else float32: the half types (IEEE 754 binary16; bfloat16, the upper half
- * of a float32) are widened as they are read, and rounded to nearest, ties to even, as they are written. */
+ * of a float32) are widened as they are read, and rounded to nearest, ties to even, as they are written. Softmax
+ * attention multiplies numbers of bfloat16 as they are, and adds in float32, at the levels LOCUS_ISA_AVX512_BF16 and
+ * LOCUS_ISA_AMX (cpu.h): vectors are rounded once they are turned, weights once they are made. */
 typedef enum locus_dtype { LOCUS_FLOAT32 = 1, LOCUS_FLOAT64 = 2, LOCUS_FLOAT16 = 3, LOCUS_BFLOAT16 = 4 } locus_dtype;
 
 /* Where memory is. The library works on the host's; it refuses others, rather than read what is no address here. */

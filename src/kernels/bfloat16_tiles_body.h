@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The product of bfloat16.h by AMX tiles, TDPBF16PS: 32 × 32 of C in four tiles, 32 of K at a time. All tiles are whole:
- * parts of C at its edges go through memory of their own. An element is the sum, in order, of one number for each 32 of
- * K, which the processor makes of two chains, of even and of odd k. */
+/* The product of bfloat16.h by AMX tiles, TDPBF16PS: 32 × 32 of C in four tiles, 32 of K at a time. All tiles are
+ * whole: parts of C at its edges go through memory of their own. An element is the sum, in order, of one number for
+ * each 32 of K, which the processor makes of two chains, of even and of odd k. */
 #ifndef LOCUS_KERNELS_BFLOAT16_TILES_BODY_H
 #define LOCUS_KERNELS_BFLOAT16_TILES_BODY_H
 
