@@ -60,6 +60,8 @@ typedef struct locus_bfloat16_backward {
  *              element is does not depend on M and N.
  * pairs        Rows to pairs: count a multiple of 2, columns of 16.
  * finite       Whether all numbers are.
+ * narrow       Rows of floats rounded, to nearest, ties to even; NaN comes out quiet, and what is below the smallest
+ *              normal number as 0.
  * dots         out[i] = Σ x[i]·y[i] of `count` rows of n, in float. */
 typedef struct locus_kernels_bfloat16 {
     locus_isa isa;
@@ -69,6 +71,7 @@ typedef struct locus_kernels_bfloat16 {
                     float *c, ptrdiff_t ldc, bool accumulate);
     void (*pairs)(size_t count, size_t columns, const uint16_t *rows, ptrdiff_t ld, uint16_t *out, ptrdiff_t panel);
     bool (*finite)(size_t n, const uint16_t *x);
+    void (*narrow)(size_t count, size_t n, const float *x, ptrdiff_t ld_x, uint16_t *y, ptrdiff_t ld_y);
     void (*dots)(size_t count, size_t n, const uint16_t *x, ptrdiff_t ld_x, const uint16_t *y, ptrdiff_t ld_y,
                  float *out);
     void (*softmax)(const locus_bfloat16_softmax *rows);

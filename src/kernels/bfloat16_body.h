@@ -74,6 +74,19 @@ static bool BFLOAT16(finite)(size_t n, const uint16_t *x) {
     return found == 0;
 }
 
+static void BFLOAT16(narrow)(size_t count, size_t n, const float *x, ptrdiff_t ld_x, uint16_t *y, ptrdiff_t ld_y) {
+    for (size_t i = 0; i < count; i++, x += ld_x, y += ld_y) {
+        size_t d = 0;
+        for (; d + 32 <= n; d += 32)
+            _mm512_storeu_si512(y + d, rounded(_mm512_loadu_ps(x + d), _mm512_loadu_ps(x + d + 16)));
+        for (; d < n; d += 16) {
+            const __mmask16 lanes = columns_within(d, 0, n);
+            const __m512i last = rounded(_mm512_maskz_loadu_ps(lanes, x + d), _mm512_setzero_ps());
+            _mm256_mask_storeu_epi16(y + d, lanes, _mm512_castsi512_si256(last));
+        }
+    }
+}
+
 SIMD __m512 widened(__m256i x) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));
 }
@@ -242,6 +255,7 @@ const locus_kernels_bfloat16 BFLOAT16(kernels_bfloat16) = {.isa = BFLOAT16_ISA,
                                                            .product = BFLOAT16(product),
                                                            .pairs = BFLOAT16(pairs),
                                                            .finite = BFLOAT16(finite),
+                                                           .narrow = BFLOAT16(narrow),
                                                            .dots = BFLOAT16(dots),
                                                            .softmax = BFLOAT16(softmax),
                                                            .backward = BFLOAT16(backward)};

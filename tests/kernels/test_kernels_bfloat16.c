@@ -100,6 +100,27 @@ static void infinities(void **state) {
         }
 }
 
+/* As the half types' own kernel does it. */
+static void roundings(void **state) {
+    uint64_t seed = 3;
+    (void)state;
+    for (size_t n = 1; n < 80; n++) {
+        uint16_t got[2 * LD], want[2 * LD];
+        for (size_t i = 0; i < 2 * LD; i++)
+            c[i] = ldexpf(drawn(&seed), (int)(i % 60) - 30);
+        c[0] = INFINITY;
+        memset(got, 0x55, sizeof got);
+        memset(want, 0x55, sizeof want);
+        kernels->narrow(2, n, c, LD, got, LD);
+        for (size_t i = 0; i < 2; i++)
+            locus_kernels_half_get()->narrow_bfloat16(n, c + i * LD, want + i * LD);
+        assert_memory_equal(got, want, sizeof got);
+        c[1] = NAN;
+        kernels->narrow(1, 2, c, LD, got, LD);
+        assert_true((got[1] & 0x7fc0) == 0x7fc0);
+    }
+}
+
 static void dot_products(void **state) {
     float out[5];
     (void)state;
@@ -224,9 +245,9 @@ static void backwards(void **state) {
 
 int main(void) {
     static const locus_isa levels[] = {LOCUS_ISA_AVX512_BF16, LOCUS_ISA_AMX};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(infinities),
-                                       cmocka_unit_test(dot_products), cmocka_unit_test(softmaxes),
-                                       cmocka_unit_test(backwards)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products),     cmocka_unit_test(infinities),
+                                       cmocka_unit_test(dot_products), cmocka_unit_test(roundings),
+                                       cmocka_unit_test(softmaxes),    cmocka_unit_test(backwards)};
     int failed = 0, tested = 0;
     for (size_t i = 0; i < 2; i++) {
         kernels = locus_kernels_bfloat16_of(levels[i]);

@@ -281,10 +281,9 @@ static void half_g_output(backward_worker *w, size_t row, size_t rows, bool turn
     const run out = {LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, token, rows, 1};
     operate_backward(l, out, x, (ptrdiff_t)l->ld_value, g.data, g.stride, l->turned, (ptrdiff_t)l->ld_turned,
                      turn ? slot_at(w, job->slots.value) : NULL);
-    for (size_t i = 0; i < rows; i++) {
-        narrow_row(l, job->value_dim, l->turned + i * l->ld_turned, to + i * ld);
+    l->pairs->narrow(rows, job->value_dim, as_floats(l->turned), (ptrdiff_t)l->ld_turned, to, (ptrdiff_t)ld);
+    for (size_t i = 0; i < rows; i++)
         memset(to + i * ld + job->value_dim, 0, (ld - job->value_dim) * sizeof *to);
-    }
 }
 
 /* Lays rows [row, row + rows) of a block on their side, but for those that are set apart. */

@@ -26,10 +26,6 @@ static float *as_floats(real *x) {
 
 /* ---- rows ---- */
 
-static void narrow_row(const lane *l, size_t dim, real *x, uint16_t *y) {
-    l->halves->narrow_bfloat16(dim, as_floats(x), y);
-}
-
 /* At most ATTENTION_KEY_BLOCK rows of a tensor, turned and rounded, [count][ld], with zeros from the dimension on. */
 static void half_rows(const lane *l, const attention_view *view, locus_role role, size_t token, size_t count,
                       uint16_t *to, size_t ld) {
@@ -41,9 +37,7 @@ static void half_rows(const lane *l, const attention_view *view, locus_role role
             operate(l, r, x.data, x.stride, l->turned, (ptrdiff_t)l->ld_turned);
             x = (kept_rows){l->turned, (ptrdiff_t)l->ld_turned};
         }
-        for (size_t i = 0; i < count; i++)
-            l->halves->narrow_bfloat16(dim, (const float *)(const void *)(x.data + (ptrdiff_t)i * x.stride),
-                                       to + i * ld);
+        l->pairs->narrow(count, dim, (const float *)(const void *)x.data, x.stride, to, (ptrdiff_t)ld);
     } else {
         const uint16_t *from = (const uint16_t *)view->data + row_offset(l, view, role, token);
         for (size_t i = 0; i < count; i++, from += view->token)
@@ -58,13 +52,11 @@ static void write_rows(const lane *l, const attention_view *view, locus_role rol
                        size_t ld) {
     const size_t dim = role_dim(l, role);
     const ptrdiff_t at = row_offset(l, view, role, token);
-    for (size_t i = 0; i < count; i++) {
-        const ptrdiff_t to = at + (ptrdiff_t)i * view->token;
-        if (row_dtype(l, role) == REAL_DTYPE)
-            memcpy((real *)view->data + to, x + i * ld, dim * sizeof(real));
-        else
-            narrow_row(l, dim, x + i * ld, (uint16_t *)view->data + to);
-    }
+    if (row_dtype(l, role) != REAL_DTYPE)
+        l->pairs->narrow(count, dim, as_floats(x), (ptrdiff_t)ld, (uint16_t *)view->data + at, view->token);
+    else
+        for (size_t i = 0; i < count; i++)
+            memcpy((real *)view->data + at + (ptrdiff_t)i * view->token, x + i * ld, dim * sizeof(real));
 }
 
 /* ---- layouts ---- */
@@ -156,7 +148,7 @@ static void tiles_end(const lane *l, bool plain) {
 /* Where each row of a strip has scores. */
 static locus_bfloat16_scores strip_rows(const lane *l, const strip *s, real scale) {
     for (size_t i = 0; i < s->rows; i++) {
-        const cut c = strip_cut(l, s, s->row + i);
+        const cut c = s->full ? (cut){0, s->keys, 0, 0} : cut_of(l, s->row + i, s->key, s->keys);
         l->from[i] = c.from;
         l->to[i] = c.to;
     }
