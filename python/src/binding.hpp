@@ -138,6 +138,7 @@ void caches_open(nb::module_ &module);
 void registering_open(nb::module_ &module);
 void importing_open(nb::module_ &module);
 void memory_open(nb::module_ &module);
+void tensors_open(nb::module_ &module);
 void xla_open(nb::module_ &module); /* what JAX calls */
 
 /* The text that a function of the library writes. */

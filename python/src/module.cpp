@@ -17,5 +17,6 @@ NB_MODULE(_core, module) {
     registering_open(module);
     importing_open(module);
     memory_open(module);
+    tensors_open(module);
     xla_open(module);
 }

@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import locus  # noqa: E402
 import locus.torch  # noqa: E402
+from locus.torch import kernels  # noqa: E402
 from locus.torch.planning import number_of  # noqa: E402
 from references import SPECS, places, rotated  # noqa: E402
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
@@ -387,6 +388,55 @@ def test_calls_again_are_calls():
         grouped = torch.randn(B, 2 * H, L, D, dtype=torch.float64)
         locus.torch.attention(grouped, k, v, "rope", enable_gqa=True)
         locus.torch.attention(grouped, k, v, "rope")
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_plain_calls(dtype, exchanges, monkeypatch):
+    """Calls that the extension module reads by itself, and those that it must leave to others, give the same as those
+    that go through operators; also where PyTorch lends no table to read by."""
+    if exchanges and not kernels.EXCHANGES:
+        pytest.skip("this PyTorch lends no table")
+    monkeypatch.setattr(kernels, "EXCHANGES", exchanges)
+    locus.torch.forget()
+    q, k, v = drawn(B, L, H, D, dtype=dtype)
+    rest = ([], None, None, None, None, None, "rope", "", 0, 0, True, 0.0, 0.0, "locus")
+    behind = (lambda x: x.transpose(1, 2))
+    layouts = [behind, lambda x: behind(x).contiguous(), lambda x: behind(x).mT.contiguous().mT]
+    upstream = torch.randn(B, L, H, D, dtype=dtype)
+    gradients = [behind(upstream), behind(upstream).contiguous(), behind(upstream[:, :1]).expand(B, H, L, D),
+                 behind(upstream).mT.contiguous().mT]
+    for lay in layouts:
+        for gradient in gradients:
+            for wanted in ((q, k, v), (q, v), (k,)):
+                own = [lay(x if x in set(wanted) else x.detach()) for x in (q, k, v)]
+                output, _ = torch.ops.locus.attention(*own, *rest)
+                exact = [output, *torch.autograd.grad(output, wanted, gradient)]
+                for _ in range(2):
+                    output = locus.torch.attention(*own, "rope", is_causal=True)
+                    for mine, other in zip([output, *torch.autograd.grad(output, wanted, gradient)], exact):
+                        assert mine.dtype == dtype and torch.equal(mine, other)
+        with torch.no_grad():
+            assert torch.equal(locus.torch.attention(*(lay(x) for x in (q, k, v)), "rope", is_causal=True), exact[0])
+
+
+def test_plain_calls_that_are_wrong():
+    """What was said before of tensors of these shapes does not hold for all."""
+    inputs = drawn()
+    for _ in range(2):
+        output = locus.torch.attention(*inputs, "rope")
+    first, = torch.autograd.grad(output.sum(), inputs[:1], create_graph=True)
+    with pytest.raises(RuntimeError):
+        first.sum().backward()
+    q, k, v = drawn()
+    output = locus.torch.attention(q, k, v, "rope")
+    with torch.no_grad():
+        k.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        output.sum().backward()
+    for bad in ([q, k.float().detach().requires_grad_(), v], [x.detach().to("meta").requires_grad_() for x in inputs]):
+        with pytest.raises(locus.DtypeError):
+            locus.torch.attention(*bad, "rope", backend="locus")
 
 
 def test_gradients_that_nobody_wants_are_not_there():

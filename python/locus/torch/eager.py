@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from .. import _core
+from ..plans import Plan
 from . import forms, kernels
 from .planning import Place, alike, plan_for, remember, sizes_of
 
@@ -47,15 +49,75 @@ def _backward(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
 _refusing = once_differentiable(_backward)
 
 
+class _NotPlain(Exception):
+    pass
+
+
+class _Plain(torch.autograd.Function):
+    """The same of q, k and v alone, all with gradients, which the extension module reads by itself."""
+
+    @staticmethod
+    def forward(ctx: Any, said: Tuple[Plan, bool, float], q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        plan, causal, scale = said
+        output = torch.empty_like(q)
+        sums = _core.plain_forward(plan._own, q, k, v, output, causal, scale, True)
+        if sums is None:
+            raise _NotPlain
+        ctx.said, ctx.sums = said, sums
+        ctx.save_for_backward(q, k, v, output)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
+        return _refusing_plain(ctx, gradient) if torch.is_grad_enabled() else _backward_plain(ctx, gradient)
+
+
+def _backward_plain(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
+    q, k, v, output = ctx.saved_tensors
+    plan, causal, scale = ctx.said
+    made = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    if _core.plain_backward(plan._own, gradient, q, k, v, output, ctx.sums, made, causal, scale):
+        return None, *made
+    sums = torch.frombuffer(ctx.sums, dtype=kernels.sums_type(q.dtype)).view(q.shape[:3])
+    return None, *kernels.backward(plan, gradient, q, k, v, output, sums, None, (True, True, True, False), causal, scale,
+                                   0.0, 0, (), [], True)[:3]
+
+
+_refusing_plain = once_differentiable(_backward_plain)
+
+
+def _plain(plan: Plan, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float, learns: bool) -> Optional[Tensor]:
+    """None where the call is not plain."""
+    if learns:
+        try:
+            output: Tensor = _Plain.apply((plan, causal, scale), q, k, v)
+        except _NotPlain:
+            return None
+        return output
+    output = torch.empty_like(q)
+    return None if _core.plain_forward(plan._own, q, k, v, output, causal, scale, False) is None else output
+
+
 def again(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], causal: bool, scale: float) -> Optional[Tensor]:
     """Attention as in a call before that said the same of tensors of these shapes, which was checked then; None if there
     was none."""
-    plan, dtype = alike(q, k, v, said), q.dtype
-    if (plan is None or dtype is not k.dtype or dtype is not v.dtype or dtype not in kernels.CODES
+    found = alike(q, k, v, said)
+    if found is None:
+        return None
+    plan, plain, _ = found
+    learning = 0
+    if torch.is_grad_enabled():
+        learning = q.requires_grad + k.requires_grad + v.requires_grad
+    if plain and learning in (0, 3):
+        output = _plain(plan, q, k, v, causal, scale, learning > 0)
+        if output is not None:
+            return output
+    dtype = q.dtype
+    if (dtype is not k.dtype or dtype is not v.dtype or dtype not in kernels.CODES
             or not (q.is_cpu and k.is_cpu and v.is_cpu)):
         return None
-    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
-        output: Tensor = _Attention.apply((plan, (), causal, scale, 0.0, 0), q, k, v, None)
+    if learning:
+        output = _Attention.apply((plan, (), causal, scale, 0.0, 0), q, k, v, None)
         return output
     return kernels.forward(plan, q, k, v, None, causal, scale, 0.0, 0, False, True)[0]
 
@@ -70,7 +132,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], pl
         generator = None if seed is None else torch.Generator(q.device).manual_seed(int(seed))
         return forms.attention(plan, q, k, v, dict(learned), causal, scale, dropout, generator, bias)
     if said is not None:
-        remember(q, k, v, said, plan)
+        remember(q, k, v, said, plan, kernels.is_plain(plan, q, v))
     number = 0 if seed is None else int(seed)
     inputs = (q, k, v, *parameters) if bias is None else (q, k, v, bias, *parameters)
     if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):

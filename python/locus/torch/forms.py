@@ -45,7 +45,8 @@ class _Prepared:
             self.place = None if sorted_already else torch.argsort(order)
 
     def live(self, parameters: Dict[str, Tensor]) -> List[Live]:
-        return [Live(*own, parameters, store) for *own, store in zip(self.forms, self.fixed, self.stores)]
+        return [Live(form, fixed, parameters, store)
+                for form, fixed, store in zip(self.forms, self.fixed, self.stores)]
 
     def together(self, parts: List[Tensor]) -> Tensor:
         """[tokens, …] in the order of tokens, from the blocks'."""

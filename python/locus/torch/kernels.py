@@ -56,6 +56,21 @@ def _made_sums(q: Tensor, length: int) -> Tensor:
 # ---- attention ----
 
 
+def _exchange() -> bool:
+    """Whether the extension module reads tensors by itself: PyTorch from 2.10 on."""
+    capsule = getattr(Tensor, "__dlpack_c_exchange_api__", None)
+    return capsule is not None and _core.exchange_open(capsule)
+
+
+EXCHANGES = _exchange()
+
+
+def is_plain(plan: Plan, q: Tensor, v: Tensor) -> bool:
+    """Whether calls of tensors of these shapes, [batch, heads, length, dim], can be plain (tensor_calls.cpp): nothing is
+    left alone of what is made, which has the shapes of q, k and v."""
+    return EXCHANGES and plan._lengths() == (q.shape[2], v.shape[2]) and q.shape[3] == v.shape[3]
+
+
 def forward(plan: Plan, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], causal: bool, scale: float,
             dropout: float, seed: int, with_sums: bool, in_order: bool = False) -> Tuple[Tensor, Optional[Tensor]]:
     length, shape, value_dim = plan._lengths()[0], q.shape, v.shape[-1]

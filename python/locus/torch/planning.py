@@ -64,19 +64,19 @@ def forget() -> None:
 
 # ---- calls that say nothing but tensors, an encoding, positions and a mask: the plan of the last one alike ----
 
-_alike: Dict[Any, Tuple[Plan, Any]] = {}
+_alike: Dict[Any, Tuple[Plan, bool, Any]] = {}
 
 
-def alike(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...]) -> Optional[Plan]:
-    """`said`: positions first, which are known by what they are, not by what is in them."""
-    found = _alike.get((q.shape, k.shape, v.shape, id(said[0]), said[1:]))
-    return None if found is None else found[0]
+def alike(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...]) -> Optional[Tuple[Plan, bool, Any]]:
+    """The plan, and whether calls can be plain. `said`: positions first, which are known by what they are, not by what is
+    in them."""
+    return _alike.get((q.shape, k.shape, v.shape, id(said[0]), said[1:]))
 
 
-def remember(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], plan: Plan) -> None:
+def remember(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], plan: Plan, plain: bool) -> None:
     if len(_alike) >= _MOST_PLANS:
         _alike.clear()
-    _alike[q.shape, k.shape, v.shape, id(said[0]), said[1:]] = plan, said[0]
+    _alike[q.shape, k.shape, v.shape, id(said[0]), said[1:]] = plan, plain, said[0]
 
 
 # ---- positions ----
