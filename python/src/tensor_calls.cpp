@@ -3,8 +3,8 @@
  * the work. PyTorch from 2.10 on lends a table of functions for that (`Tensor.__dlpack_c_exchange_api__`), whose layout
  * DLPack's version 1 fixes, so that nothing here needs PyTorch to be built.
  *
- * Only plain calls are served: q, k, v and what is made are in the host's memory, of one type, of rank 4, and their last
- * dimensions contiguous. Others are told so and go the way of memory_calls.cpp. */
+ * Only plain calls are served: q, k, v and what is made are in the host's memory, of one type, of rank 4, and their
+ * last dimensions contiguous. Others are told so and go the way of memory_calls.cpp. */
 #include "binding.hpp"
 
 /* As DLPack 1.3 lays it out; what is not called is not typed. */
