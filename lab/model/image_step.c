@@ -173,7 +173,7 @@ static locus_status execute(lab_model *model, size_t images, bool training, lab_
 static void depth_draw(lab_model *model, const lab_batch_pass *pass) {
     const lab_depth depth = {.rate = pass->training ? model->config.stochastic_depth : 0.0,
                              .rescaled = model->config.survivors == LAB_SURVIVORS_RESCALED,
-                             .key = {pass->seed, LAB_PURPOSE_DEPTH, pass->step}};
+                             .key = {pass->seed, LAB_PURPOSE_DEPTH + pass->shard * LAB_PURPOSE_SHARD, pass->step}};
     lab_depth_draw(&model->encoder, &depth);
 }
 
@@ -215,7 +215,7 @@ locus_status lab_model_classify(lab_model *model, const float *images, size_t co
     if (model->config.architecture != LAB_IMAGE_CLASSIFIER)
         return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "model",
                         "the model is no image classifier: it reads no images");
-    lab_dropout_arm(model, false, 0, 0);
+    lab_dropout_arm(model, &(lab_batch_pass){0});
     for (size_t first = 0; first < count; first += BATCH) {
         const size_t samples = count - first < BATCH ? count - first : BATCH;
         const lab_batch batch = {.samples = samples, .images = images ? images + first * pixels : NULL};

@@ -170,6 +170,17 @@ typedef struct lab_score {
 locus_status lab_model_train(lab_model *model, const lab_batch *batch, uint64_t seed, uint32_t step, lab_score *score,
                              locus_error *error);
 
+/* One of the shards that a step's batch is dealt to: the same, but gradients are of the summed cross-entropy, since a
+ * mean over the batch is not known before all shards are; and dropout is drawn from (seed, step, shard). Shard 0 draws
+ * as lab_model_train does. */
+enum { LAB_MOST_SHARDS = 1024 };
+typedef struct lab_shard_key {
+    uint64_t seed;
+    uint32_t step, shard;
+} lab_shard_key;
+locus_status lab_model_train_shard(lab_model *model, const lab_batch *batch, const lab_shard_key *key, lab_score *score,
+                                   locus_error *error);
+
 /* Teacher-forced scores, no dropout. */
 locus_status lab_model_evaluate(lab_model *model, const lab_batch *batch, lab_score *score, locus_error *error);
 

@@ -16,6 +16,7 @@ enum { LAB_TOKEN_START = 0 }; /* the end token is vocabulary − 1 */
 #define LAB_PURPOSE_INITIALISE (LOCUS_RANDOM_USER + 0x10000u)
 #define LAB_PURPOSE_DROPOUT (LOCUS_RANDOM_USER + 0x20000u)
 #define LAB_PURPOSE_DEPTH (LAB_PURPOSE_DROPOUT + 3u) /* stochastic depth: beside a sublayer's dropout */
+#define LAB_PURPOSE_SHARD 0x100000u                  /* from a shard's dropout and depth to those of the next */
 
 /* `status`, or MEMORY if a product of the pass that it ends found none. */
 locus_status lab_products_came(locus_status status, locus_error *error);
@@ -104,7 +105,8 @@ struct lab_model {
     lab_arena arena;   /* activations */
     lab_step_buffers step;
     locus_workspace workspace; /* of attention and apply; owned */
-    float loss_scale;          /* 1 / predicted tokens, 0 without gradients */
+    float loss_scale;          /* 1 / predicted tokens, 1 if summed, 0 without gradients */
+    bool summed;               /* the pass wants gradients of sums */
     float smoothing;           /* of labels; 0 without gradients */
 };
 
@@ -139,8 +141,14 @@ void lab_places_destroy(const lab_model *model, lab_stack_position *places);
 locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, bool targets, locus_error *error);
 
 /* pass.c: what training, evaluation and decoding share. */
-void lab_dropout_arm(lab_model *model, bool training, uint64_t seed, uint32_t step);
-/* Gradients are of the mean over what is predicted; without training there are none, and labels are as they are. */
+typedef struct lab_batch_pass {
+    bool training, summed; /* summed: gradients of the sum over what is predicted, not of the mean */
+    uint64_t seed;
+    uint32_t step, shard;
+} lab_batch_pass;
+void lab_dropout_arm(lab_model *model, const lab_batch_pass *pass);
+/* Gradients are of the mean over what is predicted, or of the sum; without training there are none, and labels are as
+ * they are. */
 void lab_loss_begin(lab_model *model, size_t predicted, bool training);
 /* NUMERIC unless the loss is finite. */
 locus_status lab_loss_check(const lab_score *score, locus_error *error);
@@ -200,11 +208,6 @@ locus_status lab_image_positions_make(const lab_model *model, locus_positions **
 locus_status lab_image_group_check(const locus_group *group, locus_error *error);
 
 /* One batch: the architectures' parts of lab_model_train and lab_model_evaluate. Dropout has been armed. */
-typedef struct lab_batch_pass {
-    bool training;
-    uint64_t seed;
-    uint32_t step;
-} lab_batch_pass;
 typedef locus_status lab_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass,
                                    lab_score *score, locus_error *error);
 lab_batch_run lab_pair_batch_run;    /* pair_step.c: encoder–decoder */

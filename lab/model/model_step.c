@@ -8,13 +8,20 @@ static locus_status batch_run(lab_model *model, const lab_batch *batch, const la
                                           [LAB_IMAGE_CLASSIFIER] = lab_image_batch_run,
                                           [LAB_DECODER] = lab_decoder_batch_run,
                                           [LAB_TEXT_CLASSIFIER] = lab_text_batch_run};
-    lab_dropout_arm(model, pass->training, pass->seed, pass->step);
+    lab_dropout_arm(model, pass);
     return lab_products_came(runs[model->config.architecture](model, batch, pass, score, error), error);
 }
 
 locus_status lab_model_train(lab_model *model, const lab_batch *batch, uint64_t seed, uint32_t step, lab_score *score,
                              locus_error *error) {
-    return batch_run(model, batch, &(lab_batch_pass){true, seed, step}, score, error);
+    return batch_run(model, batch, &(lab_batch_pass){.training = true, .seed = seed, .step = step}, score, error);
+}
+
+locus_status lab_model_train_shard(lab_model *model, const lab_batch *batch, const lab_shard_key *key, lab_score *score,
+                                   locus_error *error) {
+    const lab_batch_pass pass = {
+        .training = true, .summed = true, .seed = key->seed, .step = key->step, .shard = key->shard};
+    return batch_run(model, batch, &pass, score, error);
 }
 
 locus_status lab_model_evaluate(lab_model *model, const lab_batch *batch, lab_score *score, locus_error *error) {

@@ -24,16 +24,18 @@ static void stack_arm(lab_stack *stack, double p, uint32_t purpose, uint64_t see
     }
 }
 
-void lab_dropout_arm(lab_model *model, bool training, uint64_t seed, uint32_t step) {
-    double p = training ? model->config.dropout : 0.0;
+void lab_dropout_arm(lab_model *model, const lab_batch_pass *pass) {
+    const double p = pass->training ? model->config.dropout : 0.0;
+    const uint32_t purpose = LAB_PURPOSE_DROPOUT + pass->shard * LAB_PURPOSE_SHARD;
+    model->summed = pass->summed;
     if (model->config.encoder_layers > 0)
-        stack_arm(&model->encoder, p, LAB_PURPOSE_DROPOUT, seed, step);
+        stack_arm(&model->encoder, p, purpose, pass->seed, pass->step);
     if (model->config.decoder_layers > 0)
-        stack_arm(&model->decoder, p, LAB_PURPOSE_DROPOUT + 0x8000u, seed, step);
+        stack_arm(&model->decoder, p, purpose + 0x8000u, pass->seed, pass->step);
 }
 
 void lab_loss_begin(lab_model *model, size_t predicted, bool training) {
-    model->loss_scale = training ? 1.0f / (float)predicted : 0.0f;
+    model->loss_scale = !training ? 0.0f : model->summed ? 1.0f : 1.0f / (float)predicted;
     model->smoothing = training ? (float)model->config.label_smoothing : 0.0f;
 }
 

@@ -318,7 +318,7 @@ static locus_status look(lab_model *model, const lab_batch *batch, locus_error *
                         "the model is no text classifier: it gives a token sequence no class");
     lab_batch plain = *batch;
     plain.labels = NULL;
-    lab_dropout_arm(model, false, 0, 0);
+    lab_dropout_arm(model, &(lab_batch_pass){0});
     const locus_status status = batch_check(model, &plain, error);
     return status == LOCUS_OK ? lab_products_came(text_run(model, &plain, &(lab_batch_pass){0}, NULL, error), error)
                               : status;

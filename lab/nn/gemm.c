@@ -22,6 +22,10 @@ bool lab_products_lost(void) {
     return atomic_exchange(&lost, false);
 }
 
+int lab_products_level(void) {
+    return (int)dnnl_get_effective_cpu_isa();
+}
+
 static void product_clear(const lab_product *product) {
     if (product->keep)
         return;

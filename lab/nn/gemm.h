@@ -21,6 +21,9 @@ typedef struct lab_product {
  * asks after each batch: the functions below have nobody to tell. */
 bool lab_products_lost(void);
 
+/* The instruction set that products use, as oneDNN numbers it: processes that have the same one get the same bits. */
+int lab_products_level(void);
+
 /* On the calling thread only: for use inside pieces of a parallel loop. */
 void lab_product_run(const lab_product *product);
 

@@ -76,8 +76,8 @@ locus_status lab_checkpoint_write(const lab_checkpoint *checkpoint, const lab_tr
     }
     pack_state(checkpoint->state, integers, reals);
     model_arrays(checkpoint->model, lab_model_values(checkpoint->model), arrays);
-    arrays[count++] = flat("optimizer.first", LAB_F32, elements, checkpoint->optimizer->first);
-    arrays[count++] = flat("optimizer.second", LAB_F32, elements, checkpoint->optimizer->second);
+    arrays[count++] = flat("optimizer.first", LAB_F32, elements, checkpoint->first);
+    arrays[count++] = flat("optimizer.second", LAB_F32, elements, checkpoint->second);
     arrays[count++] = flat("state.integers", LAB_I64, INTEGERS, integers);
     arrays[count++] = flat("state.reals", LAB_F64, REALS, reals);
     if (checkpoint->state->best_step > 0)
@@ -239,9 +239,8 @@ locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_tra
         status = refuse(error, path, bad);
     } else {
         unpack_state(checkpoint->state, integers, reals);
-        memcpy(checkpoint->optimizer->first, first, elements * sizeof *first);
-        memcpy(checkpoint->optimizer->second, second, elements * sizeof *second);
-        checkpoint->optimizer->step = checkpoint->state->step;
+        memcpy(checkpoint->first, first, elements * sizeof *first);
+        memcpy(checkpoint->second, second, elements * sizeof *second);
         if (checkpoint->state->best_step > 0)
             memcpy(checkpoint->best, best, elements * sizeof *best);
     }

@@ -28,7 +28,7 @@ typedef struct lab_training_state {
 
 typedef struct lab_checkpoint {
     lab_model *model;
-    lab_optimizer *optimizer;
+    float *first, *second; /* the optimiser's moments, [elements] */
     lab_training_state *state;
     float *best; /* [elements]; meaningful if state->best_step > 0 */
 } lab_checkpoint;

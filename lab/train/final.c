@@ -66,7 +66,8 @@ static locus_status score_set(lab_session *session, size_t mean, lab_outcome *ou
                                    .look = watch,
                                    .context = session};
     request.set.mean = mean;
-    request.set.tokenizer = session->run_folder;
+    request.set.tokenizer = session->run_folder; /* rank 0 has one; others read what the training does */
+    request.ranks = session->ranks;
     return lab_outcome_make(outcome, session->model, config, &request, error);
 }
 
@@ -160,32 +161,52 @@ static locus_status final_set(lab_session *session, size_t mean, locus_error *er
     locus_error local = {0};
     locus_status status = score_set(session, mean, &result, &local);
     if (status == LOCUS_OK) {
-        status = store_set(session, set, &result, &local);
+        status = session->leads ? store_set(session, set, &result, &local) : LOCUS_OK;
     } else if (status == LOCUS_ERROR_POSITION && mean != 0) {
         char note[sizeof local.message + sizeof set + 2];
         snprintf(note, sizeof note, "%s: %s", set, local.message);
         status = lab_session_message(session, note, true, &local);
     }
     lab_outcome_free(&result);
+    status = lab_ranks_agree(session->ranks, status, NULL, &local);
     if (status != LOCUS_OK && error != NULL)
         *error = local;
     return status;
 }
 
-locus_status lab_session_finals(lab_session *session, locus_error *error) {
-    if (session->config.task->class->develops_on_test)
-        return lab_session_image_finals(session, error);
+/* Which sets have no scores yet: the first is "test", then those of other lengths. */
+typedef struct wanted_sets {
+    bool wanted[1 + LAB_MAX_TEST_LENGTHS];
+} wanted_sets;
+
+static size_t set_length(const lab_session *session, size_t i) {
+    return i == 0 ? 0 : session->config.test_lengths[i - 1];
+}
+
+static locus_status find_wanted(lab_session *session, wanted_sets *sets, locus_error *error) {
     lab_final *finals;
     size_t count;
-    locus_status status = lab_store_finals(session->store, session->run->id, &finals, &count, error);
+    const locus_status status = lab_store_finals(session->store, session->run->id, &finals, &count, error);
     for (size_t i = 0; status == LOCUS_OK && i <= session->config.test_length_count; i++) {
-        size_t length = i == 0 ? 0 : session->config.test_lengths[i - 1];
         char set[32];
-        set_name(set, length);
-        if (!has_final(finals, count, set) && !is_noted(session, set))
-            status = final_set(session, length, error);
+        set_name(set, set_length(session, i));
+        sets->wanted[i] = !has_final(finals, count, set) && !is_noted(session, set);
     }
     free(finals);
+    return status;
+}
+
+locus_status lab_session_finals(lab_session *session, locus_error *error) {
+    if (session->config.task->class->develops_on_test)
+        return session->leads ? lab_session_image_finals(session, error) : LOCUS_OK;
+    wanted_sets sets = {{false}};
+    locus_status status = session->leads ? find_wanted(session, &sets, error) : LOCUS_OK;
+    status = lab_ranks_agree(session->ranks, status, NULL, error);
+    if (status == LOCUS_OK)
+        status = lab_ranks_broadcast(session->ranks, &sets, sizeof sets, error);
+    for (size_t i = 0; status == LOCUS_OK && i <= session->config.test_length_count; i++)
+        if (sets.wanted[i])
+            status = final_set(session, set_length(session, i), error);
     return status;
 }
 

@@ -58,9 +58,9 @@ void lab_optimizer_destroy(lab_optimizer *optimizer) {
 /* ---- norm ---- */
 
 typedef struct norm_work {
+    const lab_pieces *pieces;
     const float *gradients;
-    size_t elements, piece; /* elements of a piece */
-    double partial[NORM_PIECES];
+    double *sums;
 } norm_work;
 
 /* Float squares would overflow for large gradients: eight lanes in double. */
@@ -84,19 +84,24 @@ static size_t piece_size(size_t elements, size_t piece, size_t index) {
 static void norm_task(void *context, size_t index, size_t worker) {
     (void)worker;
     norm_work *work = context;
-    work->partial[index] =
-        square_sum(piece_size(work->elements, work->piece, index), work->gradients + index * work->piece);
+    const lab_pieces *own = work->pieces;
+    const size_t piece = own->first + index;
+    work->sums[piece] = square_sum(piece_size(own->elements, own->piece, piece), work->gradients + piece * own->piece);
+}
+
+void lab_square_sums(const lab_pieces *pieces, const float *gradients, double *sums) {
+    norm_work work = {.pieces = pieces, .gradients = gradients, .sums = sums};
+    if (pieces->first < pieces->end)
+        locus_parallel_for(pieces->end - pieces->first, norm_task, &work);
 }
 
 static double gradient_norm(size_t elements, const float *gradients) {
-    size_t piece = elements / NORM_PIECES + 1;
-    norm_work work = {.gradients = gradients, .elements = elements, .piece = piece > PIECE ? piece : PIECE};
-    size_t pieces = (elements + work.piece - 1) / work.piece;
-    if (pieces > 0)
-        locus_parallel_for(pieces, norm_task, &work);
-    double total = 0.0;
-    for (size_t i = 0; i < pieces; ++i)
-        total += work.partial[i];
+    const size_t share = elements / NORM_PIECES + 1, piece = share > PIECE ? share : PIECE;
+    const lab_pieces pieces = {.elements = elements, .piece = piece, .end = (elements + piece - 1) / piece};
+    double sums[NORM_PIECES], total = 0.0;
+    lab_square_sums(&pieces, gradients, sums);
+    for (size_t i = 0; i < pieces.end; ++i)
+        total += sums[i];
     return sqrt(total);
 }
 
@@ -147,11 +152,11 @@ static void update_task(void *context, size_t piece, size_t worker) {
                                                     u->gradients + at, u->first + at, u->second + at);
 }
 
-static update update_make(const lab_optimizer *optimizer, double rate, double norm) {
+static update update_make(const lab_optimizer *optimizer, double rate, double scale, double norm) {
     const lab_optimizer_config *c = &optimizer->config;
     double t = (double)optimizer->step;
     const bool clipped = c->clip > 0.0 && norm > c->clip, coupled = c->decay == LAB_DECAY_COUPLED;
-    return (update){.gradient_scale = clipped ? (float)(c->clip / norm) : 1.0f,
+    return (update){.gradient_scale = (float)(clipped ? c->clip / norm * scale : scale),
                     .keep = coupled ? 1.0f : (float)(1.0 - rate * c->weight_decay),
                     .decay = coupled ? (float)c->weight_decay : 0.0f,
                     .beta1 = (float)c->beta1,
@@ -163,15 +168,14 @@ static update update_make(const lab_optimizer *optimizer, double rate, double no
                     .epsilon = (float)c->epsilon};
 }
 
-locus_status lab_optimizer_step(lab_optimizer *optimizer, double rate, float *values, const float *gradients,
-                                double *norm, locus_error *error) {
-    *norm = gradient_norm(optimizer->elements, gradients);
-    if (!isfinite(*norm))
+locus_status lab_optimizer_update(lab_optimizer *optimizer, double rate, double scale, double norm, float *values,
+                                  const float *gradients, locus_error *error) {
+    if (!isfinite(norm))
         return lab_fail(error, LOCUS_ERROR_NUMERIC, "gradient",
                         "the gradient is not finite at step %llu: a smaller learning rate or clipping may help",
                         (unsigned long long)(optimizer->step + 1));
     ++optimizer->step;
-    update u = update_make(optimizer, rate, *norm);
+    update u = update_make(optimizer, rate, scale, norm);
     u.values = values;
     u.gradients = gradients;
     u.first = optimizer->first;
@@ -180,4 +184,10 @@ locus_status lab_optimizer_step(lab_optimizer *optimizer, double rate, float *va
     if (u.elements > 0)
         locus_parallel_for((u.elements + PIECE - 1) / PIECE, update_task, &u);
     return LOCUS_OK;
+}
+
+locus_status lab_optimizer_step(lab_optimizer *optimizer, double rate, float *values, const float *gradients,
+                                double *norm, locus_error *error) {
+    *norm = gradient_norm(optimizer->elements, gradients);
+    return lab_optimizer_update(optimizer, rate, 1.0, *norm, values, gradients, error);
 }

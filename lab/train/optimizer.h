@@ -29,6 +29,17 @@ void lab_optimizer_destroy(lab_optimizer *optimizer);
 locus_status lab_optimizer_step(lab_optimizer *optimizer, double rate, float *values, const float *gradients,
                                 double *norm, locus_error *error);
 
+/* The same of gradients that are still to be multiplied by `scale`, with the norm that they have then: `values` and
+ * `gradients` are the optimiser's elements, which may be a slice of a model's. NUMERIC if the norm is not finite. */
+locus_status lab_optimizer_update(lab_optimizer *optimizer, double rate, double scale, double norm, float *values,
+                                  const float *gradients, locus_error *error);
+/* Sums of squares of pieces first … end − 1, each of `piece` elements, the last of all may be shorter; into sums[first
+ * … end − 1]. */
+typedef struct lab_pieces {
+    size_t elements, piece, first, end;
+} lab_pieces;
+void lab_square_sums(const lab_pieces *pieces, const float *gradients, double *sums);
+
 /* Linear from `initial` to `peak` over `warmup` steps, then a cosine to `final` at `total`; or, with `every` above 0,
  * peak · factor^⌊(step − warmup) / every⌋. step counts from 0. */
 typedef struct lab_schedule {

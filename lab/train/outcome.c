@@ -42,6 +42,7 @@ static locus_status count_scores(lab_outcome *outcome, lab_model *model, const l
     locus_status status = groups ? samples_open(&each, set->samples, error) : LOCUS_OK;
     scoring.sample_correct = each.correct;
     scoring.sample_greedy = each.greedy;
+    status = lab_ranks_agree(how->ranks, status, NULL, error);
     if (status == LOCUS_OK) {
         status = lab_train_score(model, set, &scoring, &outcome->score, outcome->has_greedy ? &outcome->greedy : NULL,
                                  error);
@@ -77,7 +78,9 @@ locus_status lab_outcome_make(lab_outcome *outcome, lab_model *model, const lab_
                              .greedy_samples = request->greedy_samples,
                              .look = request->look,
                              .context = request->context,
+                             .ranks = request->ranks,
                              .phase = phases[request->set.which]};
+    status = lab_ranks_agree(request->ranks, status, NULL, error);
     if (status == LOCUS_OK) {
         outcome->common = lab_dataset_chance(&set, config->model.vocabulary);
         outcome->bytes_per_token = set.sequences.bytes_per_token;

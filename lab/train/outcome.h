@@ -12,6 +12,7 @@
 #define LAB_OUTCOME_H
 
 #include "model/model.h"
+#include "ranks/ranks.h"
 #include "train/feed/train_data.h"
 #include "train/feed/tree_groups.h"
 
@@ -34,6 +35,7 @@ typedef struct lab_outcome_request {
     bool groups;                                                               /* of trees and expressions */
     bool (*look)(void *context, const char *phase, size_t done, size_t total); /* as in lab_scoring */
     void *context;
+    lab_ranks *ranks; /* as in lab_scoring */
 } lab_outcome_request;
 
 /* Release what it holds with lab_outcome_free, after a failure too. */

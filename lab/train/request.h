@@ -3,6 +3,7 @@
 #ifndef LAB_REQUEST_H
 #define LAB_REQUEST_H
 
+#include "ranks/ranks.h"
 #include "train/configuration/train_config.h"
 
 /* What the caller sees while it runs. Called a few times a second at most; return false to stop cleanly (state
@@ -22,6 +23,13 @@ typedef struct lab_train_request {
     bool every_step; /* progress is called after every step, not a few times a second */
     lab_progress_function *progress;
     void *context;
+    /* Asked when progress stopped the training: whether a scheduler did, so that it is to be queued again. The failure
+     * is INTERRUPTED then with the argument LAB_QUEUE_AGAIN, on all ranks if one says so. NULL: no. */
+    bool (*queue_again)(void);
+    /* The ranks that share the training, each with a request of its own; NULL: it is trained alone. Rank 0 alone has
+     * a store, writes files and tells what became of the run. */
+    lab_ranks *ranks;
 } lab_train_request;
+#define LAB_QUEUE_AGAIN "queue-again"
 
 #endif

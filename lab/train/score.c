@@ -17,29 +17,60 @@ static locus_status look(const lab_scoring *how, const char *phase, size_t done,
 
 /* ---- teacher-forced ---- */
 
-static locus_status score_forced(lab_model *model, const lab_dataset *set, const lab_scoring *how, lab_score *score,
-                                 locus_error *error) {
+static locus_status score_batch(lab_model *model, lab_feed *feed, const lab_dataset *set, const lab_scoring *how,
+                                size_t index, lab_score *part, locus_error *error) {
+    const size_t first = index * how->batch, left = set->samples - first;
+    const size_t count = left < how->batch ? left : how->batch;
+    const lab_batch *batch;
+    *part = (lab_score){.sample_correct = how->sample_correct == NULL ? NULL : how->sample_correct + first};
+    locus_status status = lab_feed_slice(feed, first, count, &batch, error);
+    if (status == LOCUS_OK)
+        status = lab_model_evaluate(model, batch, part, error);
+    return status == LOCUS_OK ? look(how, how->phase, first + count, set->samples, error) : status;
+}
+
+/* Each rank scores the batches of its share; they are summed in the set's order, on all. */
+static locus_status score_parts(lab_model *model, const lab_dataset *set, const lab_scoring *how, lab_score *parts,
+                                locus_error *error) {
+    const size_t batches = (set->samples + how->batch - 1) / how->batch;
+    const lab_share own = lab_ranks_share(how->ranks, batches);
+    lab_vote vote = {0};
     lab_feed feed;
-    memset(score, 0, sizeof *score);
     locus_status status = lab_feed_score(&feed, set, how->batch, error);
     if (status == LOCUS_OK)
         status = lab_feed_check(set, model, error);
-    for (size_t first = 0; status == LOCUS_OK && first < set->samples; first += how->batch) {
-        const size_t left = set->samples - first, count = left < how->batch ? left : how->batch;
-        const lab_batch *batch;
-        lab_score part = {.sample_correct = how->sample_correct == NULL ? NULL : how->sample_correct + first};
-        status = lab_feed_slice(&feed, first, count, &batch, error);
-        if (status == LOCUS_OK)
-            status = lab_model_evaluate(model, batch, &part, error);
-        score->loss += part.loss;
-        score->tokens += part.tokens;
-        score->correct += part.correct;
-        score->exact += part.exact;
-        score->samples += part.samples;
-        if (status == LOCUS_OK)
-            status = look(how, how->phase, first + count, set->samples, error);
+    for (size_t i = own.first; status == LOCUS_OK && i < own.end; i++) {
+        vote.place = i + 1;
+        status = score_batch(model, &feed, set, how, i, &parts[i], error);
     }
     lab_feed_close(&feed);
+    status = lab_ranks_agree(how->ranks, status, &vote, error);
+    if (status == LOCUS_OK)
+        status = lab_ranks_gather(how->ranks, parts, batches * sizeof *parts, sizeof *parts, error);
+    if (status == LOCUS_OK && how->sample_correct != NULL) {
+        const size_t each = sizeof *how->sample_correct;
+        status = lab_ranks_gather(how->ranks, how->sample_correct, set->samples * each, how->batch * each, error);
+    }
+    return status;
+}
+
+static locus_status score_forced(lab_model *model, const lab_dataset *set, const lab_scoring *how, lab_score *score,
+                                 locus_error *error) {
+    const size_t batches = (set->samples + how->batch - 1) / how->batch;
+    lab_score *parts = calloc(batches + 1, sizeof *parts);
+    memset(score, 0, sizeof *score);
+    locus_status status = parts == NULL ? lab_fail_memory(error, "scores") : LOCUS_OK;
+    status = lab_ranks_agree(how->ranks, status, NULL, error);
+    if (status == LOCUS_OK)
+        status = score_parts(model, set, how, parts, error);
+    for (size_t i = 0; status == LOCUS_OK && i < batches; i++) {
+        score->loss += parts[i].loss;
+        score->tokens += parts[i].tokens;
+        score->correct += parts[i].correct;
+        score->exact += parts[i].exact;
+        score->samples += parts[i].samples;
+    }
+    free(parts);
     return status;
 }
 
@@ -139,35 +170,46 @@ static locus_status decode(lab_model *model, const lab_batch *batch, const lab_s
     return status;
 }
 
+static locus_status greedy_batch(lab_model *model, const lab_batch *batch, const lab_scoring *how, size_t first,
+                                 decoded *room, uint64_t *right, locus_error *error) {
+    const locus_status status = decode(model, batch, how, room, error);
+    for (size_t s = 0; status == LOCUS_OK && s < batch->samples; s++) {
+        *right += room->right[s];
+        if (how->sample_greedy != NULL)
+            how->sample_greedy[first + s] = room->right[s];
+    }
+    return status;
+}
+
 /* A decoder takes many problems at once: it reads all its weights for each character, however many there are. */
 static locus_status score_greedy(lab_model *model, const lab_dataset *scored, const lab_scoring *how, double *exact,
                                  locus_error *error) {
     const lab_dataset *set = how->problems != NULL ? how->problems : scored;
     const size_t total = how->greedy_samples < set->samples ? how->greedy_samples : set->samples;
     const size_t most = how->problems != NULL && how->batch < PROBLEMS_AT_ONCE ? PROBLEMS_AT_ONCE : how->batch;
-    size_t right = 0;
+    const lab_share own = lab_ranks_share(how->ranks, (total + most - 1) / most);
+    lab_vote vote = {0};
     decoded room = {0};
     lab_feed feed;
     locus_status status = lab_feed_score(&feed, set, most, error);
     if (status == LOCUS_OK && !prepare(&room, set, most < set->samples ? most : set->samples))
         status = lab_fail_memory(error, "greedy decoding");
-    for (size_t first = 0; status == LOCUS_OK && first < total; first += most) {
-        const size_t count = total - first < most ? total - first : most;
+    for (size_t i = own.first; status == LOCUS_OK && i < own.end; i++) {
+        const size_t first = i * most, count = total - first < most ? total - first : most;
         const lab_batch *batch;
+        vote.place = i + 1;
         status = lab_feed_slice(&feed, first, count, &batch, error);
         if (status == LOCUS_OK)
-            status = decode(model, batch, how, &room, error);
-        for (size_t s = 0; status == LOCUS_OK && s < count; s++) {
-            right += room.right[s];
-            if (how->sample_greedy != NULL)
-                how->sample_greedy[first + s] = room.right[s];
-        }
+            status = greedy_batch(model, batch, how, first, &room, &vote.counts[0], error);
         if (status == LOCUS_OK)
             status = look(how, "greedy", first + count, total, error);
     }
     release(&room);
     lab_feed_close(&feed);
-    *exact = total == 0 ? 0.0 : (double)right / (double)total;
+    status = lab_ranks_agree(how->ranks, status, &vote, error);
+    if (status == LOCUS_OK && how->sample_greedy != NULL)
+        status = lab_ranks_gather(how->ranks, how->sample_greedy, total, most, error);
+    *exact = total == 0 ? 0.0 : (double)vote.counts[0] / (double)total;
     return status;
 }
 

@@ -4,6 +4,7 @@
 #define LAB_SCORE_H
 
 #include "model/model.h"
+#include "ranks/ranks.h"
 #include "task/task.h"
 
 /* How a set is scored. */
@@ -19,6 +20,7 @@ typedef struct lab_scoring {
     bool (*look)(void *context, const char *phase, size_t done, size_t total);
     void *context;
     const char *phase; /* of what is teacher-forced: "dev", "test" */
+    lab_ranks *ranks;  /* that score batches in turn: all get the same, as one alone would; NULL: alone */
 } lab_scoring;
 
 /* Scores a model on a set in batches, without dropout. `greedy` may be NULL (teacher forcing only): the share of the

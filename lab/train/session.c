@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening and closing a training: its row in the store, its files, its parts. */
+/* Opening and closing a training: its row in the store, its parts. On several ranks all make parts, and the
+ * first alone the rest. */
 #include "train/session.h"
 
 #include "io/fail.h"
@@ -8,8 +9,8 @@
 #include "train/feed/cut_paths.h"
 #include "train/feed/train_data.h"
 #include "train/machine.h"
+#include "train/meeting.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,98 +19,6 @@
 #include <unistd.h>
 
 #define PROGRESS_SECONDS 0.2
-
-/* ---- the row ---- */
-
-static bool set_text(char **text, const char *value) {
-    char *copy = strdup(value == NULL ? "" : value);
-    if (copy == NULL)
-        return false;
-    free(*text);
-    *text = copy;
-    return true;
-}
-
-locus_status lab_session_message(lab_session *session, const char *text, bool add, locus_error *error) {
-    const char *old = add && session->run->message != NULL ? session->run->message : "";
-    size_t size = strlen(old) + strlen(text) + 3;
-    char *joined = malloc(size);
-    if (joined == NULL)
-        return lab_fail_memory(error, "a run's message");
-    snprintf(joined, size, "%s%s%s", old, *old != '\0' && *text != '\0' ? "; " : "", text);
-    free(session->run->message);
-    session->run->message = joined;
-    return LOCUS_OK;
-}
-
-static locus_status fill_row(lab_session *session, locus_error *error) {
-    const lab_train_config *config = &session->config;
-    lab_run *run = session->run;
-    char started[21];
-    lab_store_time(started);
-    char *json = lab_config_json(config);
-    bool good = json != NULL && set_text(&run->name, session->request->name) &&
-                set_text(&run->task, config->task->name) && set_text(&run->encoding, config->encoding) &&
-                set_text(&run->setup, lab_setup_name(config->setup)) &&
-                set_text(&run->embedding_init, lab_embedding_init_name(config->model.embedding_init)) &&
-                set_text(&run->budget, config->budget) && set_text(&run->config, json) &&
-                set_text(&run->command, session->request->command) && set_text(&run->started, started) &&
-                set_text(&run->message, "") && set_text(&run->ended, "") && set_text(&run->note, "");
-    cJSON_free(json);
-    run->seed = config->seed;
-    run->data_seed = config->data_seed;
-    run->steps_total = lab_config_steps(config);
-    return good ? LOCUS_OK : lab_fail_memory(error, "a run's record");
-}
-
-static bool ends_with(const char *text, const char *end) {
-    const size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
-/* This program's version, behind those of the programs that made the steps so far. */
-static bool add_version(lab_session *session) {
-    char version[96];
-    const char *before = session->run->version != NULL ? session->run->version : "";
-    lab_version_text(version, sizeof version);
-    if (session->state.step == 0 || *before == '\0')
-        return set_text(&session->run->version, version);
-    if (ends_with(before, version))
-        return true;
-    const size_t size = strlen(before) + strlen(version) + 8;
-    char *both = malloc(size);
-    if (both != NULL)
-        snprintf(both, size, "%s, then %s", before, version);
-    const bool good = both != NULL && set_text(&session->run->version, both);
-    free(both);
-    return good;
-}
-
-/* What may differ when the run goes on elsewhere. */
-static locus_status fill_place(lab_session *session, locus_error *error) {
-    char machine[256];
-    lab_machine_text(machine, sizeof machine);
-    bool good = set_text(&session->run->machine, machine) && add_version(session) &&
-                set_text(&session->run->message, "") && set_text(&session->run->ended, "");
-    return good ? LOCUS_OK : lab_fail_memory(error, "a run's record");
-}
-
-locus_status lab_session_save_row(lab_session *session, lab_run_state state, locus_error *error) {
-    lab_run *run = session->run;
-    char ended[21] = "";
-    if (state != LAB_RUN_STARTED)
-        lab_store_time(ended);
-    if (!set_text(&run->ended, ended))
-        return lab_fail_memory(error, "a run's record");
-    run->state = state;
-    run->steps_done = session->state.step;
-    run->tokens_seen = session->state.tokens_seen;
-    run->wall_seconds = session->state.wall_seconds = session->base_wall + lab_seconds() - session->began;
-    run->tokens_per_second =
-        session->state.train_seconds > 0.0 ? (double)session->state.tokens_seen / session->state.train_seconds : 0.0;
-    run->peak_bytes = session->state.peak_bytes;
-    return lab_store_run_update(session->store, run, error);
-}
 
 /* ---- parts ---- */
 
@@ -136,6 +45,26 @@ static locus_status check_test_set(const lab_session *session, locus_error *erro
                : lab_fail(error, status, "encoding", "a test sample has %zu tokens: %s", longest, local.message);
 }
 
+/* What a step needs beside the model. */
+static locus_status make_optimizer(lab_session *session, locus_error *error) {
+    const lab_train_config *config = &session->config;
+    const size_t elements = lab_model_elements(session->model), shards = lab_config_shards(config);
+    size_t own = elements;
+    locus_status status = LOCUS_OK;
+    if (shards > 1) {
+        status = lab_sharing_open(&session->sharing, session->ranks, shards, elements, error);
+        own = session->sharing.count;
+        lab_feed_part(&session->feed, (lab_cut){lab_ranks_rank(session->ranks), lab_ranks_count(session->ranks)});
+    }
+    if (status == LOCUS_OK)
+        status = lab_optimizer_create(&session->optimizer, &config->optimizer, own, error);
+    if (status == LOCUS_OK && session->leads) {
+        session->best = malloc(elements * sizeof *session->best);
+        status = session->best == NULL ? lab_fail_memory(error, "the best parameters") : LOCUS_OK;
+    }
+    return status;
+}
+
 static locus_status make_parts(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
     const lab_train_set_request train = lab_train_set_ask(config, LAB_SET_TRAIN);
@@ -151,15 +80,7 @@ static locus_status make_parts(lab_session *session, locus_error *error) {
         status = lab_feed_check(&session->train, session->model, error);
     if (status == LOCUS_OK)
         status = check_test_set(session, error);
-    if (status == LOCUS_OK) {
-        status =
-            lab_optimizer_create(&session->optimizer, &config->optimizer, lab_model_elements(session->model), error);
-    }
-    if (status == LOCUS_OK) {
-        session->best = malloc(lab_model_elements(session->model) * sizeof *session->best);
-        status = session->best == NULL ? lab_fail_memory(error, "the best parameters") : LOCUS_OK;
-    }
-    return status;
+    return status == LOCUS_OK ? make_optimizer(session, error) : status;
 }
 
 /* ---- files ---- */
@@ -247,9 +168,9 @@ static locus_status drop_old(lab_session *session, bool found, locus_error *erro
 }
 
 static locus_status make_row(lab_session *session, locus_error *error) {
-    locus_status status = fill_row(session, error);
+    locus_status status = lab_session_fill_row(session, error);
     if (status == LOCUS_OK)
-        status = fill_place(session, error);
+        status = lab_session_fill_place(session, error);
     if (status == LOCUS_OK)
         status = lab_store_run_insert(session->store, session->run, error);
     session->made_row = status == LOCUS_OK;
@@ -265,7 +186,7 @@ static void remove_folder(lab_session *session) {
 /* The weights that a training begins with. */
 static locus_status load_pretrained(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
-    const bool begins = session->request->restart || access(session->last_path, F_OK) != 0;
+    const bool begins = session->leads && (session->request->restart || access(session->last_path, F_OK) != 0);
     if (config->pretrained_digest == 0 || !begins)
         return LOCUS_OK;
     return config->pretrained != NULL
@@ -277,7 +198,7 @@ static locus_status load_pretrained(lab_session *session, locus_error *error) {
 /* The same, of parameters that --init-from names. */
 static locus_status load_init(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
-    const bool begins = session->request->restart || access(session->last_path, F_OK) != 0;
+    const bool begins = session->leads && (session->request->restart || access(session->last_path, F_OK) != 0);
     if (config->init_digest == 0 || !begins)
         return LOCUS_OK;
     return config->init_from != NULL ? lab_init_read(session->model, config->init_from, error)
@@ -285,30 +206,68 @@ static locus_status load_init(lab_session *session, locus_error *error) {
                                                 "the training begins from parameters of a file: --init-from names it");
 }
 
-/* Finds the run's row or makes one. What the task or the model refuses is refused before a row is made, or an old one
- * thrown away. A checkpoint without a row has lost its metrics: it is not continued in silence. */
-static locus_status open_row(lab_session *session, locus_error *error) {
+/* Whether there is a row, and whether the run can go on with it. A checkpoint without a row has lost its metrics: it is
+ * not continued in silence. */
+static locus_status look_for_row(lab_session *session, bool *found, locus_error *error) {
     const bool restart = session->request->restart;
-    bool found;
-    locus_status status = find_row(session, &found, error);
-    if (status == LOCUS_OK && found && !restart)
+    *found = false;
+    locus_status status = make_paths(session, error);
+    if (status == LOCUS_OK)
+        status = find_row(session, found, error);
+    if (status == LOCUS_OK && *found && !restart)
         status = check_same(session, error);
-    if (status == LOCUS_OK && !found && !restart && access(session->last_path, F_OK) == 0) {
+    if (status == LOCUS_OK && !*found && !restart && access(session->last_path, F_OK) == 0) {
         return lab_fail(error, LOCUS_ERROR_IO, "store",
                         "'%s' belongs to no run of this store: name the store that it was made with, or --restart",
                         session->last_path);
     }
-    if (status == LOCUS_OK && !(found && !restart && session->run->state == LAB_RUN_DONE)) {
-        status = make_parts(session, error);
-        status = status == LOCUS_OK ? load_pretrained(session, error) : status;
-        status = status == LOCUS_OK ? load_init(session, error) : status;
+    if (status != LOCUS_OK && !*found && session->lock >= 0)
+        remove_folder(session);
+    return status;
+}
+
+enum { VOTE_DONE = 1 };
+
+/* Rank 0 looks; if the run is done, it goes on alone. */
+static locus_status settle_row(lab_session *session, bool *found, locus_error *error) {
+    lab_vote vote = {0};
+    *found = false;
+    locus_status status = session->leads ? look_for_row(session, found, error) : LOCUS_OK;
+    const bool done = status == LOCUS_OK && *found && !session->request->restart && session->run->state == LAB_RUN_DONE;
+    vote.flags = done ? VOTE_DONE : 0;
+    status = lab_ranks_agree(session->ranks, status, &vote, error);
+    if (status == LOCUS_OK && (vote.flags & VOTE_DONE) != 0) {
+        session->run->state = LAB_RUN_DONE;
+        session->ranks = NULL;
     }
+    return status;
+}
+
+/* Finds the run's row or makes one. What the task or the model refuses is refused before a row is made, or an old one
+ * thrown away. */
+static locus_status open_row(lab_session *session, locus_error *error) {
+    const bool restart = session->request->restart;
+    bool found;
+    locus_status status = settle_row(session, &found, error);
+    if (status != LOCUS_OK || (session->run->state == LAB_RUN_DONE && !restart))
+        return status;
+    status = make_parts(session, error);
+    status = status == LOCUS_OK ? load_pretrained(session, error) : status;
+    status = status == LOCUS_OK ? load_init(session, error) : status;
+    status = lab_ranks_agree(session->ranks, status, NULL, error);
+    if (!session->leads)
+        return status;
     if (status != LOCUS_OK && !found)
         remove_folder(session);
     if (status != LOCUS_OK || (found && !restart))
         return status;
     status = restart ? drop_old(session, found, error) : LOCUS_OK;
     return status == LOCUS_OK ? make_row(session, error) : status;
+}
+
+/* The ranks have the same; what one refuses is refused by all. */
+static locus_status meet(lab_session *session, locus_status status, locus_error *error) {
+    return session->ranks == NULL ? status : lab_meeting(session->ranks, status, &session->config, error);
 }
 
 locus_status lab_session_open(lab_session *session, lab_store *store, const lab_train_request *request, lab_run *run,
@@ -318,6 +277,8 @@ locus_status lab_session_open(lab_session *session, lab_store *store, const lab_
     session->store = store;
     session->request = request;
     session->run = run;
+    session->ranks = request->ranks;
+    session->leads = lab_ranks_rank(request->ranks) == 0;
     session->lock = -1;
     session->config = request->config;
     session->dev_loss = session->dev_accuracy = session->loss = (double)NAN;
@@ -330,8 +291,7 @@ locus_status lab_session_open(lab_session *session, lab_store *store, const lab_
         status = lab_train_look(&session->config, error);
     if (status == LOCUS_OK)
         status = lab_config_check(&session->config, error);
-    if (status == LOCUS_OK)
-        status = make_paths(session, error);
+    status = meet(session, status, error);
     return status == LOCUS_OK ? open_row(session, error) : status;
 }
 
@@ -345,26 +305,29 @@ static locus_status note_cut_paths(lab_session *session, locus_error *error) {
                : LOCUS_OK;
 }
 
-locus_status lab_session_prepare(lab_session *session, locus_error *error) {
-    locus_status status = LOCUS_OK;
-    session->run->parameters = (int64_t)lab_model_elements(session->model);
-    const lab_checkpoint checkpoint = {session->model, &session->optimizer, &session->state, session->best};
-    if (access(session->last_path, F_OK) == 0)
-        status = lab_checkpoint_read(&checkpoint, &session->config, session->last_path, error);
-    else
-        status = lab_train_keep(&session->config, session->run_folder, error);
-    if (status != LOCUS_OK)
-        return status;
-    session->ready = true;
-    session->base_wall = session->state.wall_seconds;
-    session->first_step = session->state.step;
-    session->best_dirty = session->state.best_step > 0; /* the file may be older, or newer by a kill */
-    status = lab_store_metrics_cut(session->store, session->run->id, session->state.step, error);
+/* The row as it is when a training begins or goes on. */
+static locus_status begin_row(lab_session *session, locus_error *error) {
+    locus_status status = lab_store_metrics_cut(session->store, session->run->id, session->state.step, error);
     if (status == LOCUS_OK)
-        status = fill_place(session, error);
+        status = lab_session_fill_place(session, error);
     if (status == LOCUS_OK)
         status = note_cut_paths(session, error);
     return status == LOCUS_OK ? lab_session_save_row(session, LAB_RUN_STARTED, error) : status;
+}
+
+locus_status lab_session_prepare(lab_session *session, locus_error *error) {
+    session->run->parameters = (int64_t)lab_model_elements(session->model);
+    locus_status status = lab_session_read(session, error);
+    if (status != LOCUS_OK)
+        return status;
+    session->ready = true;
+    session->optimizer.step = session->state.step;
+    session->base_wall = session->state.wall_seconds;
+    session->first_step = session->state.step;
+    session->best_dirty =
+        session->leads && session->state.best_step > 0; /* the file may be older, or newer by a kill */
+    status = session->leads ? begin_row(session, error) : LOCUS_OK;
+    return lab_ranks_agree(session->ranks, status, NULL, error);
 }
 
 void lab_session_forget(lab_session *session) {
@@ -380,6 +343,7 @@ void lab_session_close(lab_session *session) {
     lab_feed_close(&session->feed);
     lab_model_destroy(&session->model);
     lab_optimizer_destroy(&session->optimizer);
+    lab_sharing_close(&session->sharing);
     free(session->best);
     free(session->run_folder);
     free(session->last_path);
@@ -392,20 +356,6 @@ void lab_session_close(lab_session *session) {
 }
 
 /* ---- on the way ---- */
-
-locus_status lab_session_checkpoint(lab_session *session, locus_error *error) {
-    const lab_checkpoint checkpoint = {session->model, &session->optimizer, &session->state, session->best};
-    int64_t peak = lab_peak_bytes();
-    session->state.peak_bytes = peak > session->state.peak_bytes ? peak : session->state.peak_bytes;
-    session->state.wall_seconds = session->base_wall + lab_seconds() - session->began;
-    locus_status status = lab_checkpoint_write(&checkpoint, &session->config, session->last_path, error);
-    if (status == LOCUS_OK && session->best_dirty) {
-        status = lab_best_write(&checkpoint, &session->config, session->best_path, error);
-        session->best_dirty = status != LOCUS_OK;
-    }
-    session->checkpointed = lab_seconds();
-    return status == LOCUS_OK ? lab_session_save_row(session, LAB_RUN_STARTED, error) : status;
-}
 
 void lab_session_progress(lab_session *session, const char *phase, bool always) {
     const bool by_epochs = session->config.task->class->develops_on_test;
@@ -430,4 +380,5 @@ void lab_session_progress(lab_session *session, const char *phase, bool always) 
         .seconds_left = done > 0 ? spent / (double)done * (double)(total - session->state.step) : (double)NAN,
     };
     session->stop = !session->request->progress(session->request->context, &progress) || session->stop;
+    session->queue_again = session->stop && session->request->queue_again != NULL && session->request->queue_again();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One training while it runs: shared by session.c (rows, files, opening), train.c (the loop), final.c and
- * final_images.c (scores). */
+/* One training while it runs, on one rank or on each of several: shared by session.c (opening),
+ * session_row.c, session_files.c, train.c (the loop), final.c and final_images.c (scores). */
 #ifndef LAB_SESSION_H
 #define LAB_SESSION_H
 
@@ -9,10 +9,13 @@
 #include "train/feed/batch.h"
 #include "train/feed/feed.h"
 #include "train/request.h"
+#include "train/sharing.h"
 
 typedef struct lab_session {
-    lab_store *store;
+    lab_store *store; /* rank 0's; others have none */
     const lab_train_request *request;
+    lab_ranks *ranks;        /* the request's; NULL: alone, or rank 0 goes on alone */
+    bool leads;              /* rank 0: has the store, the run's files and what becomes of them */
     lab_train_config config; /* the request's with the encoding's canonical text */
     char encoding[LAB_SPEC_SIZE];
     lab_run *run; /* the caller's */
@@ -22,9 +25,10 @@ typedef struct lab_session {
     lab_dataset train, dev;
     lab_feed feed;
     lab_model *model;
-    lab_optimizer optimizer;
+    lab_sharing sharing;     /* open if a batch has shards */
+    lab_optimizer optimizer; /* of all parameters, or of the rank's slice of them */
     lab_training_state state;
-    float *best;     /* parameters of the best step */
+    float *best;     /* parameters of the best step; rank 0's */
     bool best_dirty; /* not yet in best.safetensors */
 
     double began, base_wall; /* clock when this process began, wall seconds before it */
@@ -32,22 +36,29 @@ typedef struct lab_session {
     double checkpointed, shown; /* clocks of the last checkpoint and of the last progress */
     double loss, dev_loss, dev_accuracy, rate;
     bool made_row;    /* there was none before */
-    bool ready, stop; /* the state is that of the run; the caller asked to stop */
+    bool ready, stop; /* the state is that of the run; the caller asked to stop, */
+    bool queue_again; /* since a scheduler did */
 } lab_session;
 
 /* Copies the request, takes the lock, finds the row; makes data, model and optimiser, unless the run is done: it comes
  * back as it is; then makes the row, if there was none. What cannot be made leaves no row. */
 locus_status lab_session_open(lab_session *session, lab_store *store, const lab_train_request *request, lab_run *run,
                               locus_error *error);
-/* Reads the last checkpoint, if there is one, and cuts the metrics back to it. */
+/* Reads the last checkpoint, if there is one, or keeps in the run's folder what scoring will need; all ranks have the
+ * same then. Called by: */
+locus_status lab_session_read(lab_session *session, locus_error *error);
+/* Goes on from there: cuts the metrics back to it. */
 locus_status lab_session_prepare(lab_session *session, locus_error *error);
 /* Takes a row that this session made, and its folder, away again: nothing was trained. */
 void lab_session_forget(lab_session *session);
 void lab_session_close(lab_session *session);
 
-/* Writes both files and the row. */
+/* Writes both files and the row; a part of it is done by every rank. */
 locus_status lab_session_checkpoint(lab_session *session, locus_error *error);
-/* Puts the state's numbers into the row and the row into the store. */
+/* What a new row says; and of where the run goes on, which may be elsewhere. */
+locus_status lab_session_fill_row(lab_session *session, locus_error *error);
+locus_status lab_session_fill_place(lab_session *session, locus_error *error);
+/* Puts the state's numbers into the row and the row into the store. Like the next one, of rank 0. */
 locus_status lab_session_save_row(lab_session *session, lab_run_state state, locus_error *error);
 /* Replaces the row's message, or adds to it. */
 locus_status lab_session_message(lab_session *session, const char *text, bool add, locus_error *error);

@@ -36,37 +36,67 @@ static bool watch(void *context, const char *phase, size_t done, size_t total) {
 
 /* ---- one step ---- */
 
-static locus_status train_step(lab_session *session, const lab_schedule *schedule, locus_error *error) {
+/* What a step leaves, however it was computed. */
+static void count_step(lab_session *session, const lab_shared_score *score) {
     lab_training_state *state = &session->state;
+    session->loss = score->loss / (double)score->tokens;
+    state->step++;
+    state->record_steps++;
+    state->record_tokens += score->tokens;
+    state->record_loss += score->loss;
+    state->record_norm += score->norm;
+    state->tokens_seen += score->read_only + score->tokens;
+}
+
+static locus_status shared_step(lab_session *session, lab_shared_score *score, locus_error *error) {
+    const lab_shared_step step = {.model = session->model,
+                                  .feed = &session->feed,
+                                  .optimizer = &session->optimizer,
+                                  .seed = session->config.seed,
+                                  .step = session->state.step,
+                                  .rate = session->rate};
+    const locus_status status = lab_sharing_step(&session->sharing, &step, score, error);
+    if (status != LOCUS_ERROR_NUMERIC)
+        return status;
+    const bool loss = error != NULL && strcmp(error->argument, "loss") == 0;
+    const bool gradient = error != NULL && strcmp(error->argument, "gradient") == 0;
+    return not_finite(session, loss ? "the loss" : gradient ? "the gradient" : "an encoding's parameter", error);
+}
+
+static locus_status whole_step(lab_session *session, lab_shared_score *sums, locus_error *error) {
+    const lab_training_state *state = &session->state;
     const lab_architecture_class *class = lab_architecture_of(&session->config.model);
-    double began = lab_seconds(), norm = 0.0;
     const lab_batch *batch;
     lab_score score = {0};
     locus_status status = lab_feed_step(&session->feed, state->step, &batch, error);
     if (status != LOCUS_OK)
         return status;
-    session->rate = lab_schedule_rate(schedule, state->step);
     status = lab_model_train(session->model, batch, session->config.seed, (uint32_t)state->step, &score, error);
     if (status == LOCUS_ERROR_NUMERIC || (status == LOCUS_OK && !isfinite(score.loss)))
         return not_finite(session, "the loss", error);
     if (status != LOCUS_OK)
         return status;
+    *sums = (lab_shared_score){
+        .loss = score.loss, .tokens = score.tokens, .read_only = class->read_only(&session->config.model, batch)};
     status = lab_optimizer_step(&session->optimizer, session->rate, lab_model_values(session->model),
-                                lab_model_gradients(session->model), &norm, error);
+                                lab_model_gradients(session->model), &sums->norm, error);
     if (status == LOCUS_ERROR_NUMERIC)
         return not_finite(session, "the gradient", error);
     if (status == LOCUS_OK)
         status = lab_model_update(session->model, error);
+    return status == LOCUS_ERROR_NUMERIC ? not_finite(session, "an encoding's parameter", error) : status;
+}
+
+static locus_status train_step(lab_session *session, const lab_schedule *schedule, locus_error *error) {
+    const double began = lab_seconds();
+    lab_shared_score score = {0};
+    session->rate = lab_schedule_rate(schedule, session->state.step);
+    const locus_status status =
+        session->sharing.shards > 1 ? shared_step(session, &score, error) : whole_step(session, &score, error);
     if (status != LOCUS_OK)
-        return status == LOCUS_ERROR_NUMERIC ? not_finite(session, "an encoding's parameter", error) : status;
-    session->loss = score.loss / (double)score.tokens;
-    state->step++;
-    state->record_steps++;
-    state->record_tokens += score.tokens;
-    state->record_loss += score.loss;
-    state->record_norm += norm;
-    state->tokens_seen += class->read_only(&session->config.model, batch) + score.tokens;
-    state->train_seconds += lab_seconds() - began;
+        return status;
+    count_step(session, &score);
+    session->state.train_seconds += lab_seconds() - began;
     return LOCUS_OK;
 }
 
@@ -94,24 +124,30 @@ static locus_status add_metrics(lab_session *session, locus_error *error) {
 }
 
 /* One transaction: the metrics of a step are all there or none. */
-static locus_status record(lab_session *session, locus_error *error) {
+static locus_status store_metrics(lab_session *session, locus_error *error) {
     locus_status status = lab_store_begin(session->store, error);
     if (status == LOCUS_OK)
         status = add_metrics(session, error);
     if (status == LOCUS_OK)
         status = lab_session_save_row(session, LAB_RUN_STARTED, error);
-    if (status != LOCUS_OK) {
-        lab_store_rollback(session->store);
+    if (status == LOCUS_OK)
+        return lab_store_commit(session->store, error);
+    lab_store_rollback(session->store);
+    return status;
+}
+
+static locus_status record(lab_session *session, locus_error *error) {
+    const locus_status status = session->leads ? store_metrics(session, error) : LOCUS_OK;
+    if (status != LOCUS_OK)
         return status;
-    }
-    status = lab_store_commit(session->store, error);
     session->state.record_steps = session->state.record_tokens = 0;
     session->state.record_loss = session->state.record_norm = 0.0;
     return status;
 }
 
 static locus_status evaluate(lab_session *session, locus_error *error) {
-    const lab_scoring how = {.batch = session->config.batch, .look = watch, .context = session, .phase = "dev"};
+    const lab_scoring how = {
+        .batch = session->config.batch, .look = watch, .context = session, .phase = "dev", .ranks = session->ranks};
     lab_score score = {0};
     locus_status status = lab_train_score(session->model, &session->dev, &how, &score, NULL, error);
     if (status != LOCUS_OK)
@@ -126,8 +162,10 @@ static locus_status evaluate(lab_session *session, locus_error *error) {
         session->state.best_measure = measure;
         session->state.best_step = session->state.step;
         session->best_dirty = true;
-        memcpy(session->best, lab_model_values(session->model),
-               lab_model_elements(session->model) * sizeof *session->best);
+        if (session->leads) {
+            memcpy(session->best, lab_model_values(session->model),
+                   lab_model_elements(session->model) * sizeof *session->best);
+        }
     }
     return record(session, error);
 }
@@ -140,26 +178,42 @@ static bool out_of_patience(const lab_session *session, uint64_t every) {
     return session->config.patience > 0 && session->state.best_step > 0 && scored - best >= session->config.patience;
 }
 
+enum { VOTE_STOP = 1, VOTE_QUEUE_AGAIN = 2, VOTE_CHECKPOINT = 4 };
+
+/* What all ranks do after a step: rank 0's clock says when a checkpoint is due, a stop may come from any. */
+static locus_status vote(lab_session *session, locus_status status, bool *checkpoint, locus_error *error) {
+    const double since = lab_seconds() - session->checkpointed;
+    const bool due = session->leads && since >= (double)session->config.checkpoint_seconds;
+    lab_vote said = {.flags = (session->stop ? VOTE_STOP : 0u) | (session->queue_again ? VOTE_QUEUE_AGAIN : 0u) |
+                              (due ? VOTE_CHECKPOINT : 0u)};
+    status = lab_ranks_agree(session->ranks, status, &said, error);
+    session->stop = (said.flags & VOTE_STOP) != 0;
+    session->queue_again = (said.flags & VOTE_QUEUE_AGAIN) != 0;
+    *checkpoint = (said.flags & VOTE_CHECKPOINT) != 0;
+    return status;
+}
+
 static locus_status loop(lab_session *session, locus_error *error) {
     lab_schedule schedule = lab_config_schedule(&session->config);
     uint64_t total = lab_config_steps(&session->config), every = lab_config_evaluate_every(&session->config);
-    locus_status status = LOCUS_OK;
+    bool checkpoint;
     lab_session_progress(session, "train", true);
+    locus_status status = vote(session, LOCUS_OK, &checkpoint, error);
     while (status == LOCUS_OK && session->state.step < total && !session->stop && !out_of_patience(session, every)) {
         status = train_step(session, &schedule, error);
         if (status == LOCUS_OK && (session->state.step % every == 0 || session->state.step == total))
             status = evaluate(session, error);
         if (status == LOCUS_OK)
             lab_session_progress(session, "train", session->state.step == total);
-        double since = lab_seconds() - session->checkpointed;
-        if (status == LOCUS_OK && session->state.step < total && since >= (double)session->config.checkpoint_seconds)
+        status = vote(session, status, &checkpoint, error);
+        if (status == LOCUS_OK && session->state.step < total && checkpoint)
             status = lab_session_checkpoint(session, error);
     }
     if (status == LOCUS_OK)
         status = lab_session_checkpoint(session, error);
     if (status == LOCUS_OK && session->stop) {
-        status = lab_fail(error, LOCUS_ERROR_INTERRUPTED, "", "stopped after step %" PRIu64 " of %" PRIu64,
-                          session->state.step, total);
+        status = lab_fail(error, LOCUS_ERROR_INTERRUPTED, session->queue_again ? LAB_QUEUE_AGAIN : "",
+                          "stopped after step %" PRIu64 " of %" PRIu64, session->state.step, total);
     }
     return status;
 }
@@ -171,6 +225,8 @@ static void drop_status(locus_status status) {
 /* What the row says of a training that ended early; the first failure is the one that is reported. A run that was
  * refused before its first step, as by an encoding that has no position for a token, leaves nothing. */
 static void close_row(lab_session *session, locus_status status, const locus_error *error) {
+    if (!session->leads)
+        return;
     bool failed = status != LOCUS_ERROR_INTERRUPTED && status != LOCUS_ERROR_IO && status != LOCUS_ERROR_MEMORY;
     if (failed && status != LOCUS_ERROR_NUMERIC && session->made_row && session->state.step == 0) {
         lab_session_forget(session);
@@ -184,7 +240,7 @@ static void close_row(lab_session *session, locus_status status, const locus_err
         return;
     }
     if (failed && session->best_dirty) {
-        const lab_checkpoint checkpoint = {session->model, &session->optimizer, &session->state, session->best};
+        const lab_checkpoint checkpoint = {session->model, NULL, NULL, &session->state, session->best};
         session->best_dirty = lab_best_write(&checkpoint, &session->config, session->best_path, NULL) != LOCUS_OK;
     }
     drop_status(lab_session_message(session, error->message, false, NULL));
@@ -192,8 +248,13 @@ static void close_row(lab_session *session, locus_status status, const locus_err
 }
 
 static locus_status finish(lab_session *session, locus_error *error) {
-    memcpy(lab_model_values(session->model), session->best, lab_model_elements(session->model) * sizeof *session->best);
-    locus_status status = lab_model_update(session->model, error);
+    const size_t bytes = lab_model_elements(session->model) * sizeof *session->best;
+    if (session->leads)
+        memcpy(lab_model_values(session->model), session->best, bytes);
+    locus_status status = lab_ranks_broadcast(session->ranks, lab_model_values(session->model), bytes, error);
+    if (status == LOCUS_OK)
+        status = lab_model_update(session->model, error);
+    status = lab_ranks_agree(session->ranks, status, NULL, error);
     if (status == LOCUS_OK)
         status = lab_session_finals(session, error);
     if (status == LOCUS_OK && session->state.step < lab_config_steps(&session->config)) {
@@ -204,7 +265,8 @@ static locus_status finish(lab_session *session, locus_error *error) {
     }
     if (status == LOCUS_OK)
         status = lab_session_save_row(session, LAB_RUN_DONE, error);
-    if (status == LOCUS_OK)
+    status = lab_ranks_agree(session->ranks, status, NULL, error);
+    if (status == LOCUS_OK && session->leads)
         unlink(session->last_path); /* best.safetensors is all that a finished run is asked for */
     return status;
 }
@@ -226,10 +288,10 @@ locus_status lab_train(lab_store *store, const lab_train_request *request, lab_r
     locus_error local;
     memset(&local, 0, sizeof local);
     locus_status status = lab_session_open(&session, store, request, run, &local);
-    if (status == LOCUS_OK && run->state == LAB_RUN_DONE) {
+    if (status == LOCUS_OK && run->state == LAB_RUN_DONE && session.leads) {
         unlink(session.last_path); /* there only if the process was killed before it could remove it */
         status = lab_session_lacks_finals(&session) ? extend(&session, &local) : LOCUS_OK;
-    } else if (status == LOCUS_OK) {
+    } else if (status == LOCUS_OK && run->state != LAB_RUN_DONE) {
         status = lab_session_prepare(&session, &local);
         if (status == LOCUS_OK)
             status = loop(&session, &local);

@@ -4,6 +4,7 @@
 #include "unit/child_exit.h"
 
 #include "io/file.h"
+#include "ranks/ranks_threads.h"
 
 #include <locus/parallel.h>
 #include <setjmp.h>
@@ -46,7 +47,13 @@ static bool look(void *context, const lab_progress *progress) {
     return plan->stop_at == 0 || progress->step < plan->stop_at;
 }
 
-static locus_status train_here(const training_plan *plan, locus_error *error) {
+static bool only_look(void *context, const lab_progress *progress) {
+    (void)context, (void)progress;
+    return true;
+}
+
+static locus_status train_rank(const training_plan *plan, lab_ranks *ranks, locus_error *error) {
+    const size_t rank = lab_ranks_rank(ranks);
     lab_store *store = NULL;
     lab_run run;
     training_plan copy = *plan;
@@ -55,17 +62,47 @@ static locus_status train_here(const training_plan *plan, locus_error *error) {
                                        .name = plan->name,
                                        .command = "test",
                                        .every_step = true,
-                                       .progress = look,
-                                       .context = &copy};
+                                       .progress = rank == plan->kill_rank ? look : only_look,
+                                       .context = &copy,
+                                       .ranks = ranks};
     memset(&run, 0, sizeof run);
-    locus_status status = locus_threads_set(plan->threads);
-    if (status == LOCUS_OK)
-        status = lab_store_open(&store, store_path, error);
+    locus_status status = rank == 0 ? lab_store_open(&store, store_path, error) : LOCUS_OK;
     if (status == LOCUS_OK)
         status = lab_train(store, &request, &run, error);
     lab_run_free(&run);
     lab_store_close(&store);
     return status;
+}
+
+/* What became of rank 0's training. */
+typedef struct rank_job {
+    const training_plan *plan;
+    locus_status status;
+    locus_error error;
+} rank_job;
+
+static void rank_body(lab_ranks **ranks, void *context) {
+    rank_job *job = context;
+    const bool first = lab_ranks_rank(*ranks) == 0;
+    locus_error error = {0};
+    const locus_status status = train_rank(job->plan, *ranks, &error);
+    if (first) {
+        job->status = status;
+        job->error = error;
+    }
+    lab_ranks_close(ranks);
+}
+
+static locus_status train_here(const training_plan *plan, locus_error *error) {
+    rank_job job = {.plan = plan, .status = LOCUS_ERROR_MEMORY};
+    locus_status status = locus_threads_set(plan->threads);
+    if (status != LOCUS_OK || plan->ranks == 0)
+        return status == LOCUS_OK ? train_rank(plan, NULL, error) : status;
+    status = lab_ranks_threads(plan->ranks, rank_body, &job, error);
+    if (status != LOCUS_OK)
+        return status;
+    *error = job.error;
+    return job.status;
 }
 
 int training_run(const training_plan *plan) {

@@ -15,6 +15,8 @@ typedef struct training_plan {
     lab_train_config config;
     const char *name;
     size_t threads;
+    size_t ranks;     /* threads that share it, as ranks; 0: it is trained alone */
+    size_t kill_rank; /* which of them is asked to die at kill_at */
     uint64_t stop_at; /* progress asks to stop from this step on; 0: never */
     uint64_t kill_at; /* killed after this step, before its checkpoint; 0: never */
 } training_plan;

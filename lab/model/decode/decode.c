@@ -249,7 +249,7 @@ locus_status lab_model_generate(lab_model *model, const lab_batch *batch, const 
     status = lab_activations_fit(model, &size, error);
     if (status != LOCUS_OK)
         return status;
-    lab_dropout_arm(model, false, 0, 0);
+    lab_dropout_arm(model, &(lab_batch_pass){0});
     status = lab_products_came(decode(&d, error), error);
     decoding_destroy(&d);
     return status;

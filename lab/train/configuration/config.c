@@ -56,6 +56,10 @@ uint64_t lab_config_evaluate_every(const lab_train_config *config) {
     return config->evaluate_every != 0 ? config->evaluate_every : lab_config_epoch_steps(config);
 }
 
+size_t lab_config_shards(const lab_train_config *config) {
+    return config->shards == 0 ? 1 : config->shards;
+}
+
 lab_schedule lab_config_schedule(const lab_train_config *config) {
     uint64_t total = lab_config_steps(config);
     const bool steps = config->schedule == LAB_SCHEDULE_STEPS;
@@ -240,6 +244,15 @@ static locus_status check_counts(const lab_train_config *c, locus_error *error) 
         return refuse(error, "samples", "every set needs at least one sample");
     if (c->batch == 0)
         return refuse(error, "batch", "a batch has at least one sample");
+    const size_t shards = lab_config_shards(c);
+    if ((shards & (shards - 1)) != 0 || shards > LAB_MOST_SHARDS) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "shards", "--shards: %zu is no power of two up to %d", shards,
+                        LAB_MOST_SHARDS);
+    }
+    if (shards > c->batch) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "shards",
+                        "--shards: a batch of %zu samples cannot be dealt to %zu shards", c->batch, shards);
+    }
     return c->train_samples == 0 ? check_endless(c, error) : LOCUS_OK;
 }
 

@@ -35,6 +35,7 @@ locus_status lab_config_check(const lab_train_config *config, locus_error *error
 uint64_t lab_config_epoch_steps(const lab_train_config *config);
 uint64_t lab_config_steps(const lab_train_config *config);
 uint64_t lab_config_evaluate_every(const lab_train_config *config);
+size_t lab_config_shards(const lab_train_config *config); /* 1 or more */
 lab_schedule lab_config_schedule(const lab_train_config *config);
 
 /* Data of another mean size, by the class's size axis. */

@@ -152,6 +152,11 @@ const lab_option lab_config_options[] = {
     LAB_ROW("logit_scale", NAMED, AT(model.logit_scale), LAB_CHOICE("logit-scale", "none|inverse-sqrt-dim"),
             LAB_HELP("logits that the embedding makes: as they are, or divided by √D"), .names = logit_scales,
             .silent = "none", .flags = LAB_OPTION_FREE),
+    LAB_ROW("shards", SIZE, AT(shards), LAB_NUMBER("shards", "V", 1, 1024),
+            LAB_HELP("parts of a batch that ranks share, a power of two: docs/ranks.md"), .silent = "0", .initial = "1",
+            .flags = LAB_OPTION_FREE),
+    LAB_ROW(NULL, COUNT, LAB_OPTION_NOWHERE, LAB_NUMBER("checkpoint-every-minutes", "N", 1, 1e7),
+            LAB_HELP("time between checkpoints, in minutes"), .flags = LAB_OPTION_BY_HAND),
 };
 const size_t lab_config_option_count = sizeof lab_config_options / sizeof *lab_config_options;
 #undef AT

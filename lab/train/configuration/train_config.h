@@ -32,6 +32,7 @@ typedef struct lab_train_config {
     uint64_t data_seed, seed;
     lab_augmentation augment;
     size_t batch;   /* samples */
+    size_t shards;  /* that a batch is dealt to, a power of two; 0: one. lab_config_shards */
     uint64_t steps; /* 0: epochs · ⌈train_samples / batch⌉ */
     uint64_t epochs;
     uint64_t evaluate_every;     /* steps; 0: once an epoch */

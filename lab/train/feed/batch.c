@@ -116,7 +116,8 @@ static locus_status pack(lab_batcher *batcher, const size_t *order, size_t count
     return LOCUS_OK;
 }
 
-locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_batch **batch, locus_error *error) {
+locus_status lab_batcher_cut(lab_batcher *batcher, uint64_t step, lab_cut cut, const lab_batch **batch,
+                             locus_error *error) {
     size_t samples = batcher->set->samples;
     uint64_t each = (samples + batcher->most - 1) / batcher->most, epoch = step / each;
     if (batcher->epoch != epoch) {
@@ -125,7 +126,11 @@ locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_bat
     }
     size_t first = (size_t)(step % each) * batcher->most;
     size_t count = samples - first < batcher->most ? samples - first : batcher->most;
-    return pack(batcher, batcher->order + first, count, batch, error);
+    return pack(batcher, batcher->order + first + lab_cut_first(cut, count), lab_cut_samples(cut, count), batch, error);
+}
+
+locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_batch **batch, locus_error *error) {
+    return lab_batcher_cut(batcher, step, (lab_cut){0, 1}, batch, error);
 }
 
 locus_status lab_batcher_slice(lab_batcher *batcher, size_t first, size_t count, const lab_batch **batch,

@@ -7,6 +7,7 @@
 
 #include "model/model.h"
 #include "task/task.h"
+#include "train/feed/cut.h"
 
 typedef struct lab_batcher {
     const lab_dataset *set; /* borrowed */
@@ -30,6 +31,10 @@ void lab_batcher_destroy(lab_batcher *batcher);
 /* The batch of training step `step`, counted from 0: a function of (seed, step) only, so that a resumed training goes
  * on in the middle of an epoch. Valid until the next call. */
 locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_batch **batch, locus_error *error);
+
+/* A part of it. */
+locus_status lab_batcher_cut(lab_batcher *batcher, uint64_t step, lab_cut cut, const lab_batch **batch,
+                             locus_error *error);
 
 /* Samples first … first + count − 1 in the set's own order. */
 locus_status lab_batcher_slice(lab_batcher *batcher, size_t first, size_t count, const lab_batch **batch,

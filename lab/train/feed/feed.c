@@ -68,6 +68,17 @@ locus_status lab_feed_step(lab_feed *feed, uint64_t step, const lab_batch **batc
                                      : lab_batcher_step(&feed->batcher, step, batch, error);
 }
 
+void lab_feed_part(lab_feed *feed, lab_cut part) {
+    if (feed->images != NULL)
+        lab_image_feed_part(feed->images, part);
+}
+
+locus_status lab_feed_cut(lab_feed *feed, uint64_t step, lab_cut cut, const lab_batch **batch, locus_error *error) {
+    return feed->images != NULL      ? lab_image_feed_cut(feed->images, step, cut, batch, error)
+           : feed->sequences != NULL ? lab_sequence_feed_cut(feed->sequences, step, cut, batch, error)
+                                     : lab_batcher_cut(&feed->batcher, step, cut, batch, error);
+}
+
 locus_status lab_feed_slice(lab_feed *feed, size_t first, size_t count, const lab_batch **batch, locus_error *error) {
     return feed->images != NULL      ? lab_image_feed_slice(feed->images, first, count, batch, error)
            : feed->sequences != NULL ? lab_sequence_feed_slice(feed->sequences, first, count, batch, error)

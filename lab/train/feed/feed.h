@@ -28,6 +28,10 @@ void lab_feed_close(lab_feed *feed); /* accepts one that is all 0, and leaves th
 
 /* The batch of training step `step`: a function of (seed, step) only. Valid until the next call. */
 locus_status lab_feed_step(lab_feed *feed, uint64_t step, const lab_batch **batch, locus_error *error);
+/* Training takes parts of batches only, and all of them lie within this one: what lies without is not made. */
+void lab_feed_part(lab_feed *feed, lab_cut part);
+/* A part of the batch of step `step`; it may have no samples. */
+locus_status lab_feed_cut(lab_feed *feed, uint64_t step, lab_cut cut, const lab_batch **batch, locus_error *error);
 /* Samples first … first + count − 1 in the set's own order. */
 locus_status lab_feed_slice(lab_feed *feed, size_t first, size_t count, const lab_batch **batch, locus_error *error);
 

@@ -19,6 +19,7 @@
 
 #define PURPOSE_AUGMENT (LOCUS_RANDOM_USER + 0x3000u)
 #define NO_EPOCH UINT64_MAX
+#define NO_STEP UINT64_MAX
 
 typedef enum request_kind { REQUEST_STEP, REQUEST_SLICE } request_kind;
 
@@ -42,11 +43,14 @@ struct lab_image_feed {
     size_t batch;
     uint64_t seed;
     bool augment;
+    lab_cut part;  /* of a training batch: what is made */
     size_t *order; /* [images->count], shuffled for `epoch` */
     uint64_t epoch;
     uint8_t *scratch;
     buffer buffers[2];
-    size_t lent; /* which buffer the caller has; the other is the worker's */
+    size_t lent;        /* which buffer the caller has; the other is the worker's */
+    uint64_t lent_step; /* which step's; NO_STEP: none */
+    lab_batch cut;
 
     pthread_mutex_t lock;
     pthread_cond_t news; /* of `state`, `dropped` or `closing` */
@@ -87,6 +91,12 @@ static void make_image(lab_image_feed *feed, buffer *target, size_t index, size_
     target->labels[index] = feed->images->labels[sample];
 }
 
+/* How many images the batch has that begins there. */
+static size_t step_images(const lab_image_feed *feed, size_t first) {
+    const size_t left = feed->images->count - first;
+    return left < feed->batch ? left : feed->batch;
+}
+
 /* False: dropped on the way. */
 static bool make(lab_image_feed *feed, const request *wanted, buffer *target, bool droppable) {
     size_t first = (size_t)wanted->first, count = wanted->count;
@@ -98,7 +108,9 @@ static bool make(lab_image_feed *feed, const request *wanted, buffer *target, bo
             feed->epoch = epoch;
         }
         first = (size_t)(wanted->first % each) * feed->batch;
-        count = feed->images->count - first < feed->batch ? feed->images->count - first : feed->batch;
+        count = step_images(feed, first);
+        first += lab_cut_first(feed->part, count);
+        count = lab_cut_samples(feed->part, count);
     }
     for (size_t i = 0; i < count; i++) {
         if (droppable && is_dropped(feed))
@@ -194,6 +206,28 @@ static const lab_batch *take(lab_image_feed *feed, const request *wanted) {
 locus_status lab_image_feed_step(lab_image_feed *feed, uint64_t step, const lab_batch **batch, locus_error *error) {
     (void)error;
     *batch = take(feed, &(request){REQUEST_STEP, step, 0});
+    feed->lent_step = step;
+    return LOCUS_OK;
+}
+
+void lab_image_feed_part(lab_image_feed *feed, lab_cut part) {
+    feed->part = part;
+}
+
+locus_status lab_image_feed_cut(lab_image_feed *feed, uint64_t step, lab_cut cut, const lab_batch **batch,
+                                locus_error *error) {
+    locus_status status = LOCUS_OK;
+    if (feed->lent_step != step)
+        status = lab_image_feed_step(feed, step, batch, error);
+    if (status != LOCUS_OK)
+        return status;
+    const lab_batch *made = &feed->buffers[feed->lent].batch;
+    const size_t all = step_images(feed, (size_t)(step % steps_of_epoch(feed)) * feed->batch);
+    const size_t skip = lab_cut_first(cut, all) - lab_cut_first(feed->part, all);
+    feed->cut = (lab_batch){.samples = lab_cut_samples(cut, all),
+                            .images = made->images + skip * image_size(feed),
+                            .labels = made->labels + skip};
+    *batch = &feed->cut;
     return LOCUS_OK;
 }
 
@@ -205,6 +239,7 @@ locus_status lab_image_feed_slice(lab_image_feed *feed, size_t first, size_t cou
                         feed->images->count, feed->batch);
     }
     *batch = take(feed, &(request){REQUEST_SLICE, first, count});
+    feed->lent_step = NO_STEP;
     return LOCUS_OK;
 }
 
@@ -251,6 +286,8 @@ locus_status lab_image_feed_create(lab_image_feed **feed, const lab_images *imag
     made->seed = seed;
     made->augment = augment;
     made->epoch = NO_EPOCH;
+    made->lent_step = NO_STEP;
+    made->part = (lab_cut){0, 1};
     if (!allocate(made)) {
         release(made);
         return lab_fail_memory(error, "batches of images");

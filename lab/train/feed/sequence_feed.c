@@ -73,7 +73,8 @@ static void read_task(void *context, size_t index, size_t worker) {
 
 /* Each sequence is read to a place of the greatest length, then they are moved together. */
 static const lab_batch *pack(lab_sequence_feed *feed, size_t count) {
-    locus_parallel_for(count, read_task, feed);
+    if (count > 0)
+        locus_parallel_for(count, read_task, feed);
     for (size_t i = 0; i < count; i++) {
         const size_t from = i * feed->sequences->length, to = feed->offsets[i];
         if (from != to)
@@ -97,19 +98,35 @@ locus_status lab_sequence_feed_slice(lab_sequence_feed *feed, uint64_t first, si
     return LOCUS_OK;
 }
 
-locus_status lab_sequence_feed_step(lab_sequence_feed *feed, uint64_t step, const lab_batch **batch,
-                                    locus_error *error) {
-    if (feed->samples == 0)
-        return lab_sequence_feed_slice(feed, step * feed->most, feed->most, batch, error);
+/* How many sequences step `step` has; which they are is in *first, or in the shuffled order from *first on. */
+static size_t find_step(lab_sequence_feed *feed, uint64_t step, uint64_t *first) {
+    if (feed->samples == 0) {
+        *first = step * feed->most;
+        return feed->most;
+    }
     const uint64_t each = (feed->samples + feed->most - 1) / feed->most, epoch = step / each;
     if (feed->epoch != epoch) {
         lab_shuffle_epoch(feed->order, feed->samples, feed->seed, epoch);
         feed->epoch = epoch;
     }
-    const size_t first = (size_t)(step % each) * feed->most, left = feed->samples - first;
-    const size_t count = left < feed->most ? left : feed->most;
+    *first = step % each * feed->most;
+    const size_t left = feed->samples - (size_t)*first;
+    return left < feed->most ? left : feed->most;
+}
+
+locus_status lab_sequence_feed_cut(lab_sequence_feed *feed, uint64_t step, lab_cut cut, const lab_batch **batch,
+                                   locus_error *error) {
+    (void)error;
+    uint64_t first;
+    const size_t all = find_step(feed, step, &first), count = lab_cut_samples(cut, all);
+    first += lab_cut_first(cut, all);
     for (size_t i = 0; i < count; i++)
-        feed->indices[i] = feed->order[first + i];
+        feed->indices[i] = feed->samples == 0 ? first + i : feed->order[first + i];
     *batch = pack(feed, count);
     return LOCUS_OK;
+}
+
+locus_status lab_sequence_feed_step(lab_sequence_feed *feed, uint64_t step, const lab_batch **batch,
+                                    locus_error *error) {
+    return lab_sequence_feed_cut(feed, step, (lab_cut){0, 1}, batch, error);
 }

@@ -11,6 +11,7 @@
 
 #include "model/model.h"
 #include "task/task.h"
+#include "train/feed/cut.h"
 
 typedef struct lab_sequence_feed lab_sequence_feed;
 
@@ -22,6 +23,9 @@ void lab_sequence_feed_destroy(lab_sequence_feed **feed); /* NULL is accepted */
 /* The batch of training step `step`, counted from 0. Valid until the next call of the feed, like the next one's. */
 locus_status lab_sequence_feed_step(lab_sequence_feed *feed, uint64_t step, const lab_batch **batch,
                                     locus_error *error);
+/* A part of it: the others' sequences are not made. */
+locus_status lab_sequence_feed_cut(lab_sequence_feed *feed, uint64_t step, lab_cut cut, const lab_batch **batch,
+                                   locus_error *error);
 /* Sequences first … first + count − 1 in the set's own order, count ≤ most. */
 locus_status lab_sequence_feed_slice(lab_sequence_feed *feed, uint64_t first, size_t count, const lab_batch **batch,
                                      locus_error *error);

@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *path = fuzz_file("input.safetensors", data, size);
     locus_error error = {0};
     check(on, lab_best_read(on->model, path, &error), &error);
-    const lab_checkpoint whole = {on->model, &on->optimizer, &on->state, on->best};
+    const lab_checkpoint whole = {on->model, on->optimizer.first, on->optimizer.second, &on->state, on->best};
     error = (locus_error){0};
     const locus_status status = lab_checkpoint_read(&whole, &on->config, path, &error);
     FUZZ_REQUIRE(status != LOCUS_OK || on->state.best_step <= on->state.step);

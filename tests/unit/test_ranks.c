@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranks on threads: sums are those of one tree, however many ranks share its leaves; shares, gathers, broadcasts and
+ * agreements; a rank that gives up is noticed by all. */
+#include "ranks/ranks_threads.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { LEAVES = 16, NUMBERS = 1000, UNIT = 24, MOST = 16 };
+
+/* Numbers whose sum depends on the order. */
+static float leaf(size_t shard, size_t i) {
+    const uint32_t word = (uint32_t)(shard * 2654435761u + i * 40503u + 977u) * 2246822519u;
+    return ldexpf((float)(int32_t)word, -(int)(20 + word % 23));
+}
+
+static void tree(size_t first, size_t count, float *sum) {
+    float right[NUMBERS];
+    if (count == 1) {
+        for (size_t i = 0; i < NUMBERS; i++)
+            sum[i] = leaf(first, i);
+        return;
+    }
+    tree(first, count / 2, sum);
+    tree(first + count / 2, count / 2, right);
+    for (size_t i = 0; i < NUMBERS; i++)
+        sum[i] += right[i];
+}
+
+/* What the ranks have made, each where it belongs: results are looked at by the test's own thread. */
+typedef struct scene {
+    float sums[NUMBERS];
+    bool units[MOST][(NUMBERS + UNIT - 1) / UNIT];
+    float gathered[MOST][NUMBERS];
+    locus_status status[MOST];
+} scene;
+
+static void fold_body(lab_ranks **ranks, void *context) {
+    scene *all = context;
+    const size_t rank = lab_ranks_rank(*ranks), own = LEAVES / lab_ranks_count(*ranks);
+    float numbers[NUMBERS];
+    locus_error error;
+    tree(rank * own, own, numbers);
+    locus_status status = lab_ranks_fold(*ranks, numbers, NUMBERS, UNIT, &error);
+    const lab_share share = lab_ranks_share(*ranks, (NUMBERS + UNIT - 1) / UNIT);
+    for (size_t u = share.first; u < share.end; u++) {
+        all->units[rank][u] = true;
+        for (size_t i = u * UNIT; i < (u + 1) * UNIT && i < NUMBERS; i++)
+            all->sums[i] = numbers[i];
+    }
+    if (status == LOCUS_OK)
+        status = lab_ranks_gather(*ranks, numbers, sizeof numbers, UNIT * sizeof *numbers, &error);
+    memcpy(all->gathered[rank], numbers, sizeof numbers);
+    all->status[rank] = status;
+    lab_ranks_close(ranks);
+}
+
+static void test_fold(void **state) {
+    (void)state;
+    float expected[NUMBERS], straight[NUMBERS] = {0};
+    tree(0, LEAVES, expected);
+    for (size_t s = 0; s < LEAVES; s++)
+        for (size_t i = 0; i < NUMBERS; i++)
+            straight[i] += leaf(s, i);
+    assert_memory_not_equal(expected, straight, sizeof expected); /* the order matters */
+    for (size_t count = 1; count <= MOST; count *= 2) {
+        static scene all;
+        memset(&all, 0, sizeof all);
+        assert_int_equal(lab_ranks_threads(count, fold_body, &all, NULL), LOCUS_OK);
+        assert_memory_equal(all.sums, expected, sizeof expected);
+        for (size_t u = 0; u < (NUMBERS + UNIT - 1) / UNIT; u++) {
+            size_t owners = 0;
+            for (size_t r = 0; r < count; r++)
+                owners += all.units[r][u];
+            assert_int_equal(owners, 1);
+        }
+        for (size_t r = 0; r < count; r++) {
+            assert_int_equal(all.status[r], LOCUS_OK);
+            assert_memory_equal(all.gathered[r], expected, sizeof expected);
+        }
+    }
+}
+
+typedef struct talk {
+    size_t failing, place; /* rank that fails; its place */
+    bool lost;             /* it says nothing at all */
+    locus_status status[MOST];
+    lab_vote votes[MOST];
+    char messages[MOST][100];
+    size_t words[MOST], collected;
+} talk;
+
+static void talk_body(lab_ranks **ranks, void *context) {
+    talk *all = context;
+    const size_t rank = lab_ranks_rank(*ranks);
+    size_t word = rank == 0 ? 4711 : 0, record = 3 * rank + 1, records[MOST] = {0};
+    lab_vote vote = {.sum = 0.1 * (double)(rank + 1), .counts = {rank, 1}, .flags = 1u << rank, .place = all->place};
+    locus_error error = {0};
+    locus_status status = lab_ranks_broadcast(*ranks, &word, sizeof word, &error);
+    all->words[rank] = word;
+    if (status == LOCUS_OK)
+        status = lab_ranks_collect(*ranks, &record, sizeof record, records, &error);
+    for (size_t r = 0; rank == 0 && r < lab_ranks_count(*ranks); r++)
+        all->collected += records[r] == 3 * r + 1;
+    if (status == LOCUS_OK)
+        status = lab_ranks_barrier(*ranks, &error);
+    if (status == LOCUS_OK && rank == all->failing) {
+        status = error.status = LOCUS_ERROR_MEMORY;
+        snprintf(error.message, sizeof error.message, "no room");
+    }
+    if (lab_is_power_of_two(lab_ranks_count(*ranks)))
+        status = lab_ranks_agree(*ranks, status, &vote, &error);
+    all->votes[rank] = vote;
+    all->status[rank] = status;
+    snprintf(all->messages[rank], sizeof all->messages[rank], "%.99s", error.message);
+    lab_ranks_close(ranks);
+}
+
+static void test_talk(void **state) {
+    (void)state;
+    for (size_t count = 1; count <= MOST; count += count < 9 ? 1 : 7) {
+        static talk all;
+        memset(&all, 0, sizeof all);
+        all.failing = MOST;
+        assert_int_equal(lab_ranks_threads(count, talk_body, &all, NULL), LOCUS_OK);
+        assert_int_equal(all.collected, count);
+        for (size_t r = 0; r < count; r++) {
+            assert_int_equal(all.status[r], LOCUS_OK);
+            assert_int_equal(all.words[r], 4711);
+            if (!lab_is_power_of_two(count))
+                continue;
+            assert_int_equal(all.votes[r].counts[0], count * (count - 1) / 2);
+            assert_int_equal(all.votes[r].counts[1], count);
+            assert_int_equal(all.votes[r].flags, (1u << count) - 1);
+            assert_memory_equal(&all.votes[r].sum, &all.votes[0].sum, sizeof(double));
+        }
+    }
+    static talk two;
+    two.failing = MOST;
+    assert_int_equal(lab_ranks_threads(4, talk_body, &two, NULL), LOCUS_OK);
+    const double expected = (0.1 * 1 + 0.1 * 2) + (0.1 * 3 + 0.1 * 4);
+    assert_memory_equal(&two.votes[3].sum, &expected, sizeof expected);
+}
+
+static void test_failure_is_common(void **state) {
+    (void)state;
+    for (size_t failing = 0; failing < 4; failing++) {
+        static talk all;
+        char expected[32];
+        memset(&all, 0, sizeof all);
+        all.failing = failing;
+        snprintf(expected, sizeof expected, failing == 0 ? "no room" : "rank %zu: no room", failing);
+        assert_int_equal(lab_ranks_threads(4, talk_body, &all, NULL), LOCUS_OK);
+        for (size_t r = 0; r < 4; r++) {
+            assert_int_equal(all.status[r], LOCUS_ERROR_MEMORY);
+            assert_string_equal(all.messages[r], expected);
+        }
+    }
+}
+
+/* Two ranks fail at units of common work: the earlier unit's failure is told, by whichever rank it was found. */
+static void place_body(lab_ranks **ranks, void *context) {
+    talk *all = context;
+    const size_t rank = lab_ranks_rank(*ranks);
+    const lab_share share = lab_ranks_share(*ranks, 8);
+    lab_vote vote = {0};
+    locus_error error = {0};
+    locus_status status = LOCUS_OK;
+    for (size_t unit = share.first; status == LOCUS_OK && unit < share.end; unit++) {
+        vote.place = unit + 1;
+        if (unit == 2 || unit >= 5) {
+            status = error.status = LOCUS_ERROR_POSITION;
+            snprintf(error.message, sizeof error.message, "unit %zu", unit);
+        }
+    }
+    all->status[rank] = lab_ranks_agree(*ranks, status, &vote, &error);
+    snprintf(all->messages[rank], sizeof all->messages[rank], "%.99s", error.message);
+    lab_ranks_close(ranks);
+}
+
+static void test_first_unit(void **state) {
+    (void)state;
+    for (size_t count = 1; count <= 8; count *= 2) {
+        static talk all;
+        memset(&all, 0, sizeof all);
+        assert_int_equal(lab_ranks_threads(count, place_body, &all, NULL), LOCUS_OK);
+        for (size_t r = 0; r < count; r++) {
+            assert_int_equal(all.status[r], LOCUS_ERROR_POSITION);
+            assert_string_equal(all.messages[r], "unit 2");
+        }
+    }
+}
+
+/* Rank 2 sees an exchange of sizes that do not fit, and closes broken. */
+static void broken_body(lab_ranks **ranks, void *context) {
+    talk *all = context;
+    const size_t rank = lab_ranks_rank(*ranks);
+    size_t small = 1;
+    char large[64] = {0};
+    locus_error error = {0};
+    locus_status status = rank == 0 ? lab_ranks_broadcast(*ranks, &small, sizeof small, &error)
+                                    : lab_ranks_broadcast(*ranks, large, sizeof large, &error);
+    if (status == LOCUS_OK)
+        status = lab_ranks_barrier(*ranks, &error);
+    all->status[rank] = status;
+    if (status != LOCUS_OK)
+        assert_true(lab_ranks_broken(*ranks));
+    lab_ranks_close(ranks);
+}
+
+static void test_broken(void **state) {
+    (void)state;
+    static talk all;
+    assert_int_equal(lab_ranks_threads(4, broken_body, &all, NULL), LOCUS_OK);
+    for (size_t r = 0; r < 4; r++)
+        assert_int_equal(all.status[r], LOCUS_ERROR_IO);
+}
+
+static void test_alone(void **state) {
+    (void)state;
+    float numbers[3] = {1, 2, 3};
+    lab_vote vote = {.sum = 2.5, .flags = 9};
+    locus_error error = {.status = LOCUS_ERROR_IO};
+    assert_int_equal(lab_ranks_rank(NULL), 0);
+    assert_int_equal(lab_ranks_count(NULL), 1);
+    assert_int_equal(lab_ranks_fold(NULL, numbers, 3, 1, &error), LOCUS_OK);
+    assert_int_equal(lab_ranks_gather(NULL, numbers, sizeof numbers, 4, &error), LOCUS_OK);
+    assert_int_equal(lab_ranks_broadcast(NULL, numbers, sizeof numbers, &error), LOCUS_OK);
+    assert_int_equal(lab_ranks_agree(NULL, LOCUS_ERROR_IO, &vote, &error), LOCUS_ERROR_IO);
+    assert_true(vote.flags == 9 && numbers[2] > 2.9f);
+    const lab_share share = lab_ranks_share(NULL, 7);
+    assert_true(share.first == 0 && share.end == 7);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fold),       cmocka_unit_test(test_talk),   cmocka_unit_test(test_failure_is_common),
+        cmocka_unit_test(test_first_unit), cmocka_unit_test(test_broken), cmocka_unit_test(test_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
