@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The program `locus`: finds the command, parses its options, runs it, and makes sure that its output arrived.
- * Exit status: 0 done, 1 failed while running, 2 bad usage. */
+ * Exit status: 0 done, 1 failed while running, 2 bad usage, 75 stopped by a scheduler and to be queued again. */
 #include "command.h"
+#include "job_ranks.h"
 #include "out_of_memory.h"
 #include "output.h"
 #include "plugins.h"
@@ -56,8 +57,8 @@ static int help(const char *family) {
     if (!family)
         printf("\n--plugin FILE.so, once or more before a command, loads encodings of one's own.\n");
     printf("\n'locus COMMAND --help' explains a command and shows an example. Exit status: 0 done, 1 failed while\n"
-           "running, 2 bad usage. Set NO_COLOR for plain output, LOCUS_ISA=scalar|avx2|avx512|avx512bf16|amx|neon to "
-           "limit the kernels.\n");
+           "running, 2 bad usage, 75 stopped by SIGTERM: queue it again. Set NO_COLOR for plain output,\n"
+           "LOCUS_ISA=scalar|avx2|avx512|avx512bf16|amx|neon to limit the kernels.\n");
     return 0;
 }
 
@@ -125,13 +126,21 @@ static int close_output(int status) {
 
 static int run(const cli_command *command, const char *line, int argc, char **argv) {
     cli_arguments arguments;
-    int status = cli_arguments_parse(&arguments, command, argc, argv);
+    const bool shares = (command->shared & CLI_RANKS) != 0;
+    if (cli_ranks_follow() && !shares)
+        return 0;
+    int status = shares ? cli_ranks_open() : 0;
+    if (status != 0)
+        return status;
+    status = cli_arguments_parse(&arguments, command, argc, argv);
     if (status == 0 && cli_flag(&arguments, "help")) {
         cli_usage(command);
     } else if (status == 0) {
         arguments.command_line = line;
         arguments.commands = cli_commands;
-        cli_quiet = (command->shared & CLI_QUIET) && cli_flag(&arguments, "quiet");
+        cli_quiet = cli_ranks_follow() || ((command->shared & CLI_QUIET) && cli_flag(&arguments, "quiet"));
+        if (cli_ranks_count() > 1 && !shares)
+            cli_note("%s has nothing to share: the first of %zu ranks does it alone", command->name, cli_ranks_count());
         if ((command->shared & CLI_THREADS) && cli_given_by_user(&arguments, "threads") &&
             locus_threads_set((size_t)cli_integer(&arguments, "threads")) != LOCUS_OK)
             status = cli_failure("cannot start %s threads", cli_text(&arguments, "threads"));
@@ -139,11 +148,12 @@ static int run(const cli_command *command, const char *line, int argc, char **ar
             status = command->run(&arguments);
     }
     cli_arguments_free(&arguments);
-    return status;
+    return shares ? cli_ranks_close(status) : status;
 }
 
 int main(int argc, char **argv) {
     cli_memory_watch();
+    cli_ranks_look();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, which then cleans up */
     locus_error error;
     if (locus_environment_check(&error) != LOCUS_OK)

@@ -14,7 +14,9 @@
 #include <stdint.h>
 
 /* Options that many commands share; a command names the ones that it takes. --help is everywhere. */
-enum { CLI_JSON = 1, CLI_QUIET = 2, CLI_THREADS = 4, CLI_FORMAT = 8 }; /* CLI_FORMAT comes with CLI_JSON */
+/* CLI_FORMAT comes with CLI_JSON. CLI_RANKS: under mpirun all ranks run it and share the work; of others rank 0 alone
+ * does it. */
+enum { CLI_JSON = 1, CLI_QUIET = 2, CLI_THREADS = 4, CLI_FORMAT = 8, CLI_RANKS = 16 };
 #define CLI_FORMATS "text|json|csv|latex|markdown" /* as lab_table_format; a command with others has its own --format */
 
 #define CLI_MAX_LIST 256

@@ -75,6 +75,9 @@ static void mark_cut(char *text, size_t size) {
 
 /* ---- errors ---- */
 
+static bool follows;
+static char kept[2048];
+
 static void print_line(const char *format, va_list list) {
     /* Built first and written at once, so that lines of several processes do not mix. It is one line, whatever the
      * name of a file is. */
@@ -83,8 +86,27 @@ static void print_line(const char *format, va_list list) {
     if (vsnprintf(line + length, sizeof line - (size_t)length, format, list) >= (int)sizeof line - length)
         mark_cut(line, sizeof line);
     lab_printable(line, "");
+    if (follows) {
+        snprintf(kept, sizeof kept, "%s", line);
+        return;
+    }
     fflush(stdout);
     fprintf(stderr, "%s\n", line);
+}
+
+void cli_follow(void) {
+    follows = cli_quiet = true;
+    if (freopen("/dev/null", "w", stdout) == NULL)
+        fclose(stdout);
+}
+
+const char *cli_kept_line(void) {
+    return *kept == '\0' ? "" : kept + sizeof "locus: " - 1;
+}
+
+void cli_speak(void) {
+    if (*kept != '\0')
+        fprintf(stderr, "%s\n", kept);
 }
 
 int cli_usage_error(const char *format, ...) {
@@ -132,7 +154,7 @@ static bool can_be_shown(const char *text) {
 
 int cli_error_in(const char *text, const locus_error *error) {
     int status = cli_error(error);
-    if (error->offset >= 0 && text && can_be_shown(text) && (size_t)error->offset <= strlen(text)) {
+    if (!follows && error->offset >= 0 && text && can_be_shown(text) && (size_t)error->offset <= strlen(text)) {
         char before[1024];
         snprintf(before, sizeof before, "%.*s", (int)error->offset, text);
         char place[1024];

@@ -38,6 +38,14 @@ void cli_note(const char *format, ...) CLI_PRINTF(1, 2);
 
 extern bool cli_quiet; /* --quiet was given */
 
+/* This process follows another, which says what there is to say: lines are kept, not printed. Then standard output is
+ * nowhere. */
+void cli_follow(void);
+/* The last line that was kept, without "locus: "; "": there is none. */
+const char *cli_kept_line(void);
+/* Prints it after all. */
+void cli_speak(void);
+
 /* Colour wanted on this stream: a terminal, NO_COLOR unset, TERM not "dumb". */
 bool cli_colour(FILE *stream);
 

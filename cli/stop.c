@@ -5,17 +5,16 @@
 #include <signal.h>
 #include <string.h>
 
-static const int stop_signals[] = {SIGINT, SIGTERM};
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGUSR1};
 enum { STOP_SIGNALS = sizeof stop_signals / sizeof *stop_signals };
 
-static volatile sig_atomic_t asked = 0;
-static bool catching; /* on this thread: */
+static volatile sig_atomic_t asked = 0; /* the signal's number */
+static bool catching;                   /* on this thread: */
 static pthread_t catcher;
 
 /* Runs only in threads that are not ours, if there are any. */
 static void note(int signal_number) {
-    (void)signal_number;
-    asked = 1;
+    asked = signal_number;
 }
 
 static void handle(int signal_number, void (*handler)(int)) {
@@ -54,12 +53,20 @@ bool cli_stop_asked(void) {
         sigemptyset(&one);
         sigaddset(&one, stop_signals[i]);
         if (sigismember(&pending, stop_signals[i]) == 1 && sigwait(&one, &taken) == 0) {
-            asked = 1;
+            asked = stop_signals[i];
             handle(stop_signals[i], SIG_DFL); /* another one of this kind ends the program */
             mask(SIG_UNBLOCK, stop_signals[i]);
         }
     }
     return asked != 0;
+}
+
+bool cli_stop_queues_again(void) {
+    return asked != 0 && asked != SIGINT;
+}
+
+int cli_stop_status(void) {
+    return cli_stop_queues_again() ? CLI_QUEUE_AGAIN : 1;
 }
 
 int32_t cli_stop_cancels(void *unused) {

@@ -3,6 +3,7 @@
 #include "train_options.h"
 
 #include "output.h"
+#include "stop.h"
 #include "task_options.h"
 #include "train/configuration/config.h"
 #include "train/feed/train_data.h"
@@ -51,7 +52,10 @@ static int put_all(const cli_arguments *arguments, lab_train_config *config) {
         return status;
     bool changed = *config->model.attention != '\0';
     changed = choose_duration(arguments, config) || changed;
+    if (cli_given_by_user(arguments, "checkpoint-every-minutes"))
+        config->checkpoint_seconds = 60 * (uint64_t)cli_integer(arguments, "checkpoint-every-minutes");
     changed = cli_put_options(arguments, config) || changed;
+    config->shards = config->shards == 1 ? 0 : config->shards; /* as recorded */
     changed = put_shared_heads(arguments, &config->model) || changed;
     changed = put_layers(arguments, &config->model) || changed;
     if (cli_given_by_user(arguments, "dropout"))
@@ -115,6 +119,11 @@ static int check_model(const lab_train_config *config) {
     }
     if (config->model.logit_scale != LAB_LOGITS_AS_THEY_ARE && config->model.output == LAB_OUTPUT_OWN)
         return cli_usage_error("--logit-scale: an output with weights of its own is not scaled; add --output tied");
+    const size_t shards = lab_config_shards(config);
+    if ((shards & (shards - 1)) != 0)
+        return cli_usage_error("--shards: a power of two is needed, not %zu", shards);
+    if (shards > config->batch)
+        return cli_usage_error("--shards: a batch of %zu samples cannot be dealt to %zu shards", config->batch, shards);
     if (config->train_samples == 0 && config->steps == 0 && config->task->class->keep == NULL)
         return cli_usage_error(
             "--epochs: sequences that are drawn without end have no epochs; give --steps, or --train-samples");
@@ -164,6 +173,9 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
     status = status ? status : refuse_pretrained(arguments, task);
     if (status == 0 && cli_given_by_user(arguments, "steps") && cli_given_by_user(arguments, "epochs"))
         return cli_usage_error("--steps and --epochs say the same: give one of them");
+    if (status == 0 && cli_given_by_user(arguments, "checkpoint-seconds") &&
+        cli_given_by_user(arguments, "checkpoint-every-minutes"))
+        return cli_usage_error("--checkpoint-seconds and --checkpoint-every-minutes say the same: give one of them");
     status = status ? status : begin(config, arguments, task);
     status = status ? status : put_all(arguments, config);
     status = status ? status : check_model(config);
@@ -197,6 +209,8 @@ int cli_train_resume(const cli_arguments *arguments, const char *before) {
     static const char word[] = " --restart";
     const char *line = arguments->command_line, *at = strstr(line, word);
     if (at == NULL)
-        return cli_failure("%sto go on: %s", before, line);
-    return cli_failure("%sto go on: %.*s%s", before, (int)(at - line), line, at + sizeof word - 1);
+        cli_failure("%sto go on: %s", before, line);
+    else
+        cli_failure("%sto go on: %.*s%s", before, (int)(at - line), line, at + sizeof word - 1);
+    return cli_stop_status();
 }

@@ -21,7 +21,7 @@ void cli_train_embedding(lab_train_config *config, lab_embedding_init init);
 /* Checks the encoding's text; `text` receives its canonical form, which `config` then points to. */
 int cli_train_encoding(lab_train_config *config, const char *encoding, char *text, size_t size);
 
-/* One line, `before` and the command that goes on: the same, without --restart. 1. */
+/* One line, `before` and the command that goes on: the same, without --restart. The exit status of a stop (stop.h). */
 int cli_train_resume(const cli_arguments *arguments, const char *before);
 
 #endif

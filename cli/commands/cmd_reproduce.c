@@ -340,8 +340,9 @@ static int train(reproduce *job) {
         return cli_failure("cannot use %zu threads again", own);
     int reported = report(job);
     if (stopped) {
-        return cli_failure("stopped with %zu of %zu trainings done; to go on: %s", job->result.done, job->result.of,
-                           job->arguments->command_line);
+        cli_failure("stopped with %zu of %zu trainings done; to go on: %s", job->result.done, job->result.of,
+                    job->arguments->command_line);
+        return cli_stop_status();
     }
     return status ? status : reported;
 }

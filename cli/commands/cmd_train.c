@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus train: trains one model with one encoding on one task, or goes on where it was stopped or killed. */
 #include "command.h"
+#include "job_ranks.h"
 #include "output.h"
 #include "score_columns.h"
 #include "stop.h"
@@ -119,6 +120,8 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
         .restart = cli_flag(arguments, "restart"),
         .progress = look,
         .context = &eye,
+        .queue_again = cli_stop_queues_again,
+        .ranks = cli_ranks_take(),
     };
     cli_stop_catch();
     locus_status status = lab_train(store->store, &request, &run, &error);
@@ -126,9 +129,10 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
     int exit_status = 0;
     if (status != LOCUS_OK)
         exit_status = cli_error(&error);
-    if (status == LOCUS_ERROR_INTERRUPTED)
-        cli_train_resume(arguments, "");
-    else if (status == LOCUS_OK && (!cli_quiet || cli_flag(arguments, "json")))
+    if (status == LOCUS_ERROR_INTERRUPTED) {
+        exit_status = cli_train_resume(arguments, "");
+        exit_status = strcmp(error.argument, LAB_QUEUE_AGAIN) == 0 ? CLI_QUEUE_AGAIN : exit_status;
+    } else if (status == LOCUS_OK && !cli_ranks_follow() && (!cli_quiet || cli_flag(arguments, "json")))
         exit_status = print_run(store, &run, cli_flag(arguments, "json"));
     lab_run_free(&run);
     return exit_status;
@@ -182,6 +186,8 @@ static int run(cli_arguments *arguments) {
         cli_note("--position-scale: '%s' adds nothing to tokens, there is nothing to scale", encoding);
     config.seed = (uint64_t)cli_integer(arguments, "seed");
     cli_train_embedding(&config, (lab_embedding_init)cli_choice(arguments, "embedding-init"));
+    if (cli_ranks_follow())
+        return train(arguments, &(cli_store){0}, &config);
     cli_store store;
     status = cli_store_open(&store, arguments, true);
     if (status == 0) {
@@ -226,7 +232,11 @@ const cli_command cli_command_train = {
         "model.safetensors and vocab.txt; the encoding is added to its own positions).\n\n"
         "The same command goes on with a run that was stopped or killed, and ends with the same bits as one that was "
         "not.\n"
-        "A run that is done is not trained again. Ctrl-C stops after the step and writes a checkpoint.\n\n"
+        "A run that is done is not trained again. Ctrl-C stops after the step and writes a checkpoint; so does "
+        "SIGTERM, "
+        "and exits with\n75: a scheduler queues it again.\n\n"
+        "--shards V deals each batch to V parts, which ranks share: mpirun -n R locus train --shards V ..., R a power "
+        "of two up to V,\ngives the same bits for every R, and may go on with another.\n\n"
         "--init-from begins with the best parameters of another run of the same model, or with those of a .safetensors "
         "file, and\nwith a new optimiser; data, rates and lengths may be others.\n\n"
         "A pattern 'N*SPEC / SPEC / ...' gives layers their encodings in turn, each for N layers, and begins again "
@@ -246,7 +256,7 @@ const cli_command cli_command_train = {
                 "locus train --task text --encoding rope --data data/book --budget quick\n"
                 "locus train --task listops --target parity --encoding 'algebraic(group=tree:5)' --budget quick\n"
                 "locus train --task cifar10 --encoding 'algebraic(group=grid:2)' --budget quick --data data/cifar10\n",
-    .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
+    .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS | CLI_RANKS,
     CLI_OPTIONS(options),
     .tasks = CLI_USE_TRAIN,
     .run = run,

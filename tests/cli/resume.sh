@@ -50,6 +50,25 @@ grep -q '^locus: to go on: locus train --task copy --encoding rope --store stopp
 "$locus" runs --store stopped/locus.db | grep -q 'stopped' || fail "the row does not say stopped"
 [ -n "$(find stopped -name last.safetensors)" ] || fail "there is no checkpoint"
 
+# A scheduler's signals: the same, and exit 75, which asks to be queued again.
+for signal in TERM USR1; do
+    (train --store term/locus.db --name run --steps 100000) 2>err &
+    process=$!
+    tries=0
+    until [ "$("$locus" runs --store term/locus.db 2>/dev/null | grep -c started)" = 1 ]; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || fail "it does not start: $(cat err)"
+        sleep 0.1
+    done
+    sleep 0.3
+    kill -$signal "$process"
+    got=0
+    wait "$process" || got=$?
+    [ "$got" = 75 ] || fail "SIG$signal ended with $got: $(cat err)"
+    grep -q '^locus: stopped after step [0-9]* of 100000' err || fail "SIG$signal said: $(cat err)"
+    [ -n "$(find term -name last.safetensors)" ] || fail "SIG$signal left no checkpoint"
+done
+
 # Stopped again and again by both signals, at moments of which many lie inside a matrix product: always cleanly, and with the
 # same bits in the end.
 stops=0
@@ -61,7 +80,7 @@ while [ "$stops" -lt 8 ]; do
     got=0
     wait "$process" || got=$?
     [ "$got" != 0 ] || break
-    case $got in 1 | 130 | 143) ;; *) fail "a signal ended it with $got: $(cat err)" ;; esac
+    case $got in 1 | 75 | 130 | 143) ;; *) fail "a signal ended it with $got: $(cat err)" ;; esac
     stops=$((stops + 1))
 done
 (train --store asked/locus.db --name run)

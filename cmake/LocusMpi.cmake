@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# Plugins that let ranks talk over MPI (plugins/mpi_plugin.c), one for each library whose development package is there:
+# locus-mpi-openmpi.so and locus-mpi-mpich.so, beside the program. Without any, locus trains alone and says so to mpirun.
+option(LOCUS_MPI "Build the plugins for MPI libraries that are found" ON)
+set(LOCUS_MPI_PLUGINS "")
+find_package(PkgConfig QUIET)
+function(locus_add_mpi name package title)
+  pkg_check_modules(LOCUS_${name} QUIET ${package})
+  if(NOT LOCUS_${name}_FOUND)
+    return()
+  endif()
+  set(target locus-mpi-${name})
+  add_library(${target} MODULE ${CMAKE_CURRENT_SOURCE_DIR}/plugins/mpi_plugin.c)
+  set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX ".so")
+  target_include_directories(${target} PRIVATE lab)
+  target_include_directories(${target} SYSTEM PRIVATE ${LOCUS_${name}_INCLUDE_DIRS})
+  target_compile_definitions(${target} PRIVATE LOCUS_MPI_LIBRARY="${title} ${LOCUS_${name}_VERSION}")
+  target_link_directories(${target} PRIVATE ${LOCUS_${name}_LIBRARY_DIRS})
+  # What MPI itself is linked with is its own matter.
+  list(GET LOCUS_${name}_LIBRARIES 0 library)
+  target_link_libraries(${target} PRIVATE locus_flags ${library})
+  set(LOCUS_MPI_PLUGINS ${LOCUS_MPI_PLUGINS} ${target} PARENT_SCOPE)
+endfunction()
+if(LOCUS_MPI AND PKG_CONFIG_FOUND AND NOT LOCUS_SANITIZE)
+  locus_add_mpi(openmpi ompi-c "Open MPI")
+  locus_add_mpi(mpich mpich "MPICH")
+endif()
