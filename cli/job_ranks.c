@@ -6,6 +6,7 @@
 #include "train/meeting.h"
 
 #include <locus/parallel.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -59,8 +60,12 @@ int cli_ranks_close(int status) {
     locus_error error = {0};
     if (ranks == NULL)
         return status;
-    if (!taken && status != 0 && lab_meeting_decline(ranks, cli_kept_line(), &error) != LOCUS_OK)
-        status = status != 0 ? status : 1;
+    if (!taken && status != 0)
+        (void)!lab_meeting_decline(ranks, cli_kept_line(), &error);
+    /* mpirun ends a job with the first rank that leaves in failure: nobody does before rank 0 has said everything. */
+    fflush(stdout);
+    if (!lab_ranks_broken(ranks) && lab_ranks_broadcast(ranks, &status, sizeof status, &error) != LOCUS_OK)
+        status = 1;
     const bool broken = lab_ranks_broken(ranks);
     if (broken && cli_ranks_follow())
         cli_speak(); /* rank 0 cannot be told */

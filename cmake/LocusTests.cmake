@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # tests/<room>/test_<thing>.c   one program each, with cmocka; label: the room
 # tests/<room>/<other>.c        shared by the tests, linked into each
-# tests/{cli,install,lint}/*.sh scripts; environment: LOCUS (the program), LOCUS_BUILD, LOCUS_SOURCE, LOCUS_VERSION
+# tests/{cli,cluster,install,lint}/*.sh scripts; environment: LOCUS (the program), LOCUS_BUILD, LOCUS_SOURCE, LOCUS_VERSION
 # bench/*.c, examples/*.c       one program for each file with a main(); examples run as tests too
 # A test that exits with 77 was skipped.
 
@@ -181,7 +181,7 @@ endif()
 
 set(rooms install lint)
 if(TARGET locus_program)
-  list(APPEND rooms cli)
+  list(APPEND rooms cli cluster)
 endif()
 list(TRANSFORM rooms REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/tests/\\1/*.sh")
 file(GLOB scripts CONFIGURE_DEPENDS ${rooms})

@@ -1,0 +1,264 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# One training on many ranks over MPI, as mpirun starts them: the same bits on 1, 2 and 4 ranks, whatever is learned; single
+# ranks killed, delayed, stopped by a scheduler; other numbers of ranks going on; what is refused, in one line. Each MPI whose
+# mpirun and plugin are there is tried. LOCUS_CLUSTER=long (./dev test cluster): more kinds, 100 kills, ranks in two network
+# namespaces; else a short form.
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+
+long=false
+[ "${LOCUS_CLUSTER:-}" != long ] || long=true
+plugins=$(dirname "$locus")
+found=
+for name in openmpi mpich; do
+    if command -v "mpirun.$name" >/dev/null && [ -f "$plugins/locus-mpi-$name.so" ]; then found="$found $name"; fi
+done
+[ -n "$found" ] || { echo "no mpirun, or no plugin was built for it: install openmpi-bin and libopenmpi-dev"; exit 77; }
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # a container's root
+# Nothing of this test's needs a network card; what MPI says of itself is not locus's.
+export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_rmaps_base_oversubscribe=1
+export UCX_TLS=posix,sysv,self
+
+# on RANKS COMMAND…: the job, in place of the (sub)shell.
+on() {
+    ranks=$1
+    shift
+    case $mpi in openmpi) exec mpirun.openmpi --oversubscribe -n "$ranks" "$@" ;; *) exec "mpirun.$mpi" -n "$ranks" "$@" ;; esac
+}
+
+# run FOLDER RANKS OPTION…: 0 ranks: without MPI.
+run() {
+    folder=$1 ranks=$2
+    shift 2
+    set -- "$locus" train --store "$folder/locus.db" --name run --threads 1 --shards 4 --seed 1 "$@"
+    if [ "$ranks" = 0 ]; then exec "$@"; else on "$ranks" "$@"; fi
+}
+
+small='--dim 16 --heads 2 --feed-forward 32 --dev-samples 40 --test-samples 40 --batch 16 --evaluate-every 10 --steps 25'
+options() {
+    case $1 in
+    words) echo "--task reverse --encoding rope --length 8 --train-samples 120 --greedy-samples 20 --test-lengths 12" ;;
+    learned) echo "--task reverse --encoding algebraic(group=seq) --length 8 --train-samples 120 --greedy-samples 20" ;;
+    trees) echo "--task tree-ops --encoding algebraic(group=tree:2) --depth 3 --train-samples 120 --greedy-samples 20" ;;
+    problems) echo "--task addition --encoding rope --sequence 40 --greedy-samples 8" ;;
+    expressions) echo "--task listops --encoding t5 --train-samples 60" ;;
+    text) echo "--task text --encoding rope --data $work/text --sequence 32" ;;
+    images) echo "--task cifar10 --encoding rope(group=grid:2) --data $work/images --train-samples 45 --test-samples 30" ;;
+    esac
+}
+
+make_data() {
+    i=0
+    while [ "$i" -lt 4000 ]; do echo "line $i of a text that says $((i * i % 97)) and $((i * 7 % 31))"; i=$((i + 1)); done >plain.txt
+    "$locus" data make text --train-text plain.txt -o text >out 2>&1 || fail "the text: $(cat out)"
+    mkdir images
+    for file in data_batch_1 data_batch_2 data_batch_3 data_batch_4 data_batch_5 test_batch; do
+        count=9
+        [ $file != test_batch ] || count=30
+        i=0
+        while [ "$i" -lt "$count" ]; do
+            printf "\\00$((i % 8))"
+            head -c 3072 "$locus" | tr "\\$((100 + i))" "\\$((150 + i))"
+            i=$((i + 1))
+        done >"images/$file.bin"
+    done
+}
+
+# same FOLDER FOLDER: parameters byte for byte, metrics and scores.
+results() {
+    "$locus" runs show run --store "$1/locus.db" --json |
+        sed -n '/"scores"/,$p; /"steps_done"/p; /"tokens_seen"/p; /"state"/p'
+}
+same() {
+    cmp "$1/run/best.safetensors" "$2/run/best.safetensors" || fail "$mpi: $2 has other parameters than $1"
+    results "$1" >one.txt
+    results "$2" >other.txt
+    cmp one.txt other.txt || fail "$mpi: $2 has other results: $(diff one.txt other.txt)"
+}
+
+# The processes of a job's ranks: those of the program below its mpirun, at any depth.
+ranks_of() {
+    ps -e -o pid= -o ppid= -o comm= | awk -v root="$1" '
+        { parent[$1] = $2; name[$1] = $3 }
+        END { for (p in parent) { for (q = p; q in parent && q != root;) q = parent[q]; if (q == root && name[p] == "locus") print p } }' |
+        sort -n
+}
+
+# A number below $1.
+random() {
+    echo $(($(od -An -N4 -tu4 /dev/urandom) % $1))
+}
+
+# begun FOLDER: waits until the training has written a checkpoint, later than the file `mark`.
+begun() {
+    tries=0
+    until [ -n "$(find "$1/run/last.safetensors" -newer mark 2>/dev/null)" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 600 ] || fail "$mpi: the training does not begin: $(cat err)"
+        sleep 0.1
+    done
+}
+
+one_line() {
+    [ "$(grep -c '^locus: ' err)" = 1 ] || fail "$mpi: $1: not one line but: $(cat err)"
+    grep -q "^locus: .*$2" err || fail "$mpi: $1 says: $(cat err)"
+}
+
+refused() {
+    what=$1 pattern=$2
+    shift 2
+    if ("$@") >out 2>err </dev/null; then fail "$mpi: $what is not refused"; fi
+    one_line "$what" "$pattern"
+}
+
+identical() {
+    for kind in "$@"; do
+        # shellcheck disable=SC2046,SC2086 # options, to be split
+        (run "$kind" 0 $small $(options "$kind")) >out 2>err </dev/null || fail "$kind alone: $(cat err)"
+        for count in 1 2 4; do
+            # shellcheck disable=SC2046,SC2086
+            (run "$mpi-$kind-$count" $count $small $(options "$kind")) >out 2>err </dev/null ||
+                fail "$mpi: $kind on $count ranks: $(cat err)"
+            [ "$(grep -c '^run' out)" = 1 ] || fail "$mpi: $kind on $count ranks is told other than once: $(cat out)"
+            same "$kind" "$mpi-$kind-$count"
+        done
+    done
+}
+
+# Whatever happens to it on the way, a training ends as one that was left alone.
+longer='--dim 32 --heads 2 --feed-forward 64 --dev-samples 40 --test-samples 40 --batch 16 --evaluate-every 20
+    --task reverse --encoding algebraic(group=seq) --length 8 --train-samples 120 --greedy-samples 20 --checkpoint-seconds 0'
+kills() {
+    wanted=$1 killed=0 steps=$2
+    # shellcheck disable=SC2086
+    (run whole 0 $longer --steps "$steps") >out 2>err </dev/null || fail "alone: $(cat err)"
+    folder=$mpi-killed
+    while [ "$killed" -lt "$wanted" ]; do
+        case $((killed % 3)) in 0) count=4 ;; 1) count=2 ;; *) count=1 ;; esac
+        # shellcheck disable=SC2086
+        (run "$folder" $count $longer --steps "$steps") >out 2>err </dev/null &
+        job=$!
+        sleep "$(random 2).$(random 10)"
+        victims=$(ranks_of "$job")
+        if [ -n "$victims" ]; then
+            # shellcheck disable=SC2086
+            set -- $victims
+            shift "$(random $#)"
+            kill -KILL "$1" 2>/dev/null || true
+        fi
+        got=0
+        wait "$job" || got=$?
+        if [ "$got" = 0 ]; then
+            echo "$mpi: the training was over after $killed kills"
+            break
+        fi
+        killed=$((killed + 1))
+    done
+    # shellcheck disable=SC2086
+    (run "$folder" 2 $longer --steps "$steps") >out 2>err </dev/null || fail "$mpi: it does not go on: $(cat err)"
+    same whole "$folder"
+    [ "$killed" -gt 0 ] || fail "$mpi: nothing was killed"
+    echo "$mpi: $killed kills"
+}
+
+# 1 → 4 → 2 ranks, each stopped as schedulers do; one rank of the 4 is held for a second.
+elastic() {
+    folder=$mpi-elastic
+    for count in 1 4 2; do
+        touch mark
+        # shellcheck disable=SC2086
+        (run "$folder" $count $longer --steps 20000) >out 2>err </dev/null &
+        job=$!
+        begun "$folder"
+        sleep 0.5
+        if [ $count = 4 ]; then
+            slow=$(ranks_of "$job" | tail -n 1)
+            kill -STOP "$slow"
+            sleep 1
+            kill -CONT "$slow"
+        fi
+        # Any rank will do: the others are told. The last gets it by way of mpirun where that passes it on.
+        signal=TERM target=$(ranks_of "$job" | head -n 1)
+        if [ "$mpi" = openmpi ] && [ $count = 2 ]; then signal=USR1 target=$job; fi
+        kill -$signal "$target"
+        got=0
+        wait "$job" || got=$?
+        [ "$got" = 75 ] || fail "$mpi: SIG$signal on $count ranks ended with $got: $(cat err)"
+        [ "$(grep -c '^locus: stopped after step' err)" = 1 ] || fail "$mpi: SIG$signal on $count ranks says: $(cat err)"
+        [ "$("$locus" runs --store "$folder/locus.db" | grep -c stopped)" = 1 ] || fail "$mpi: the row does not say stopped"
+    done
+    done_steps=$("$locus" runs show run --store "$folder/locus.db" --json | sed -n 's/.*"steps_done":[^0-9]*\([0-9]*\).*/\1/p')
+    [ "$done_steps" -gt 3 ] || fail "$mpi: only $done_steps steps were done"
+}
+
+refusals() {
+    # shellcheck disable=SC2046,SC2086
+    set -- $small $(options words)
+    refused "3 ranks" "4 shards cannot be dealt to 3 ranks" run refused 3 "$@"
+    refused "no shards" "2 ranks need a batch that is dealt to shards" run refused 2 "$@" --shards 1
+    refused "3 shards" "a power of two is needed, not 3" run refused 2 "$@" --shards 3
+    refused "a task that is not there" "unknown task 'revers'" on 2 "$locus" train --task revers --encoding rope
+    refused "other options" "rank 1: was started with another seed than rank 0" \
+        on 1 "$locus" train "$@" --shards 4 --store refused/locus.db : -n 1 "$locus" train "$@" --shards 4 --seed 7
+    if [ "$(LOCUS_ISA=scalar "$locus" --version | grep -c 'kernels: scalar')" = 1 ]; then
+        refused "other kernels" "rank 1: computes with scalar, rank 0 with" \
+            on 1 "$locus" train "$@" --shards 4 --store refused/locus.db : \
+            -n 1 env LOCUS_ISA=scalar "$locus" train "$@" --shards 4
+    fi
+    [ ! -d refused/run ] || fail "$mpi: what was refused left a folder"
+    "$locus" path tree:2 1+2 >alone
+    (on 3 "$locus" path tree:2 1+2) >out 2>err || fail "$mpi: a command alone: $(cat err)"
+    one_line "a command alone" "path has nothing to share: the first of 3 ranks does it alone"
+    cmp alone out || fail "$mpi: a command alone prints: $(cat out)"
+    (LOCUS_MPI=none on 2 "$locus" path tree:2 1+2) >out 2>err || fail "$mpi: LOCUS_MPI=none: $(cat err)"
+    [ "$(wc -l <out)" = $((2 * $(wc -l <alone))) ] || fail "$mpi: LOCUS_MPI=none prints: $(cat out)"
+    refused "a plugin that is not there" "there is no plugin for it" \
+        on 1 env LOCUS_MPI=othermpi "$locus" train "$@" --shards 4 : -n 1 env LOCUS_MPI=othermpi "$locus" train "$@" --shards 4
+}
+
+# Two spaces of network names and a cable between them: bytes cross a network.
+namespaces() {
+    if ! ip netns add "locus-a-$$" 2>err; then
+        echo "no network namespaces here ($(head -n 1 err)): not tried"
+        return
+    fi
+    trap 'ip netns del locus-a-$$; ip netns del locus-b-$$ 2>/dev/null; rm -rf "$work"' EXIT
+    ip netns add "locus-b-$$"
+    ip link add "locus-a$$" netns "locus-a-$$" type veth peer name "locus-b$$" netns "locus-b-$$"
+    for side in a b; do
+        ip -n "locus-$side-$$" address add "10.77.0.$([ $side = a ] && echo 1 || echo 2)/24" dev "locus-$side$$"
+        ip -n "locus-$side-$$" link set "locus-$side$$" up
+        ip -n "locus-$side-$$" link set lo up
+    done
+    printf '#!/bin/sh\nshift\nexec ip netns exec locus-b-%s unshare --uts sh -c "hostname locus-b; $*"\n' $$ >agent
+    chmod +x agent
+    # shellcheck disable=SC2046,SC2086
+    (OMPI_MCA_btl=self,tcp exec ip netns exec "locus-a-$$" mpirun.openmpi --host 10.77.0.1:1,10.77.0.2:1 -n 2 \
+        --mca plm_rsh_agent "$work/agent" --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 \
+        "$locus" train --store wire/locus.db --name run --threads 1 --shards 4 --seed 1 $small $(options learned)) \
+        >out 2>err </dev/null || fail "ranks in two namespaces: $(cat err)"
+    [ -d learned ] || (run learned 0 $small $(options learned)) >out 2>err
+    same learned wire
+    crossed=$(ip netns exec "locus-a-$$" cat "/sys/class/net/locus-a$$/statistics/tx_bytes")
+    [ "$crossed" -gt 100000 ] || fail "only $crossed bytes crossed the network"
+    echo "two namespaces: $crossed bytes crossed"
+}
+
+make_data
+for mpi in ${LOCUS_CLUSTER_MPI:-$found}; do
+    if $long; then
+        identical words learned trees problems expressions images text
+        kills 50 400
+        elastic
+        refusals
+        [ "$mpi" != openmpi ] || namespaces
+    else
+        identical learned
+        kills 2 150
+        elastic
+        refusals
+    fi
+    $long || break # in the short form one MPI will do
+done
+echo "ok ($found)"
