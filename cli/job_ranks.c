@@ -24,6 +24,10 @@ size_t cli_ranks_count(void) {
     return start.count;
 }
 
+uint64_t cli_ranks_sent(void) {
+    return lab_ranks_sent(ranks);
+}
+
 bool cli_ranks_follow(void) {
     return start.rank > 0;
 }

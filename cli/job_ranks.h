@@ -7,8 +7,9 @@
 
 /* Before anything is said: whether this process is a rank, and which. */
 void cli_ranks_look(void);
-size_t cli_ranks_count(void); /* 1: it is none */
-bool cli_ranks_follow(void);  /* a rank other than 0 */
+size_t cli_ranks_count(void);  /* 1: it is none */
+uint64_t cli_ranks_sent(void); /* bytes, to the other ranks */
+bool cli_ranks_follow(void);   /* a rank other than 0 */
 
 /* Meets the others, for a command that shares its work. 0, or the exit status after one line. */
 int cli_ranks_open(void);

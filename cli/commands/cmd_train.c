@@ -95,6 +95,10 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
               cli_format_count(speed, sizeof speed, run->tokens_per_second),
               cli_format_count(parameters, sizeof parameters, (double)run->parameters),
               cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
+    if (cli_ranks_count() > 1) {
+        cli_print("%zu ranks, the first of which sent %s\n", cli_ranks_count(),
+                  cli_format_bytes(peak, sizeof peak, (double)cli_ranks_sent()));
+    }
     print_scores(finals, count, class);
     for (size_t i = 0; i < count; i++)
         if (strcmp(finals[i].name, "steps_to_99") == 0)

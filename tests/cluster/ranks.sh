@@ -35,16 +35,16 @@ run() {
     if [ "$ranks" = 0 ]; then exec "$@"; else on "$ranks" "$@"; fi
 }
 
-small='--dim 16 --heads 2 --feed-forward 32 --dev-samples 40 --test-samples 40 --batch 16 --evaluate-every 10 --steps 25'
+small='--dim 16 --heads 2 --feed-forward 32 --test-samples 40 --batch 16 --evaluate-every 10 --steps 25'
 options() {
     case $1 in
-    words) echo "--task reverse --encoding rope --length 8 --train-samples 120 --greedy-samples 20 --test-lengths 12" ;;
-    learned) echo "--task reverse --encoding algebraic(group=seq) --length 8 --train-samples 120 --greedy-samples 20" ;;
-    trees) echo "--task tree-ops --encoding algebraic(group=tree:2) --depth 3 --train-samples 120 --greedy-samples 20" ;;
-    problems) echo "--task addition --encoding rope --sequence 40 --greedy-samples 8" ;;
-    expressions) echo "--task listops --encoding t5 --train-samples 60" ;;
-    text) echo "--task text --encoding rope --data $work/text --sequence 32" ;;
-    images) echo "--task cifar10 --encoding rope(group=grid:2) --data $work/images --train-samples 45 --test-samples 30" ;;
+    words) echo "--task reverse --encoding rope --length 8 --train-samples 120 --greedy-samples 20 --test-lengths 12 --dev-samples 40" ;;
+    learned) echo "--task reverse --encoding algebraic(group=seq) --length 8 --train-samples 120 --greedy-samples 20 --dev-samples 40" ;;
+    trees) echo "--task tree-ops --encoding algebraic(group=tree:2) --depth 3 --train-samples 120 --greedy-samples 20 --dev-samples 40" ;;
+    problems) echo "--task addition --encoding rope --sequence 40 --greedy-samples 8 --dev-samples 40" ;;
+    expressions) echo "--task listops --encoding t5 --train-samples 60 --dev-samples 40" ;;
+    text) echo "--task text --encoding rope --data $work/text --sequence 32 --dev-samples 40" ;;
+    images) echo "--task cifar10 --encoding algebraic(group=grid:2) --data $work/images --train-samples 45 --test-samples 30 --budget smoke" ;;
     esac
 }
 
