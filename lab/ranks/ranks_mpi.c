@@ -19,6 +19,7 @@
 #define LOCUS_PLUGIN_FOLDER "../lib/locus" /* from the program's folder */
 #endif
 #define LOOK_SECONDS 0.1 /* between looks at a rank that lets others wait */
+#define YIELD_SECONDS 1.0
 
 /* ---- who started us ---- */
 
@@ -68,8 +69,8 @@ typedef struct mpi_rank {
     const lab_mpi_plugin *plugin;
     void *file;
     place here, *places; /* [count] */
-    size_t peer;         /* that is waited for */
-    double looked;
+    size_t rank, peer;   /* the latter is waited for */
+    double looked, died; /* clocks: of the last look, and of when it was first seen dead; 0: it lives */
 } mpi_rank;
 
 static double seconds(void) {
@@ -139,13 +140,26 @@ static bool has_died(const mpi_rank *own, const place *of) {
     return state != NULL && (state[2] == 'Z' || state[2] == 'X');
 }
 
+/* Several ranks may wait for a dead one. Its nearest neighbour speaks at once and ends the job; others only if that one
+ * cannot. */
+static double patience(size_t rank, size_t peer) {
+    double wait = 0.0;
+    for (size_t apart = (rank ^ peer) >> 1; apart > 0; apart >>= 1)
+        wait += YIELD_SECONDS;
+    return wait;
+}
+
 static int still_waits(void *context) {
     mpi_rank *own = context;
     const double now = seconds();
     if (own->places == NULL || now - own->looked < LOOK_SECONDS)
         return 1;
     own->looked = now;
-    return !has_died(own, &own->places[own->peer]);
+    if (!has_died(own, &own->places[own->peer]))
+        own->died = 0.0;
+    else if (own->died <= 0.0)
+        own->died = now;
+    return own->died <= 0.0 || now - own->died < patience(own->rank, own->peer);
 }
 
 static locus_status mpi_exchange(void *context, size_t peer, const void *send, size_t send_bytes, void *receive,
@@ -153,6 +167,7 @@ static locus_status mpi_exchange(void *context, size_t peer, const void *send, s
     mpi_rank *own = context;
     char says[300] = "";
     own->peer = peer;
+    own->died = 0.0;
     const int failed =
         own->plugin->exchange((int)peer, send, send_bytes, receive, receive_bytes, still_waits, own, says, sizeof says);
     if (failed == 0)
@@ -210,6 +225,7 @@ static locus_status learn_places(lab_ranks *ranks, mpi_rank *own, locus_error *e
     locus_status status = lab_ranks_collect(ranks, &own->here, sizeof own->here, places, error);
     if (status == LOCUS_OK)
         status = lab_ranks_broadcast(ranks, places, count * sizeof *places, error);
+    own->rank = lab_ranks_rank(ranks);
     own->places = places;
     return status;
 }

@@ -192,6 +192,19 @@ elastic() {
     [ "$done_steps" -gt 3 ] || fail "$mpi: only $done_steps steps were done"
 }
 
+# A launcher that leaves a dead rank's neighbours waiting: they find out by themselves.
+unaided() {
+    touch mark
+    # shellcheck disable=SC2086
+    (exec mpirun.openmpi --oversubscribe --enable-recovery -n 4 "$locus" train --store unaided/locus.db --name run --threads 1 \
+        --shards 4 $longer --steps 20000) >out 2>err </dev/null &
+    job=$!
+    begun unaided
+    kill -KILL "$(ranks_of "$job" | tail -n 1)"
+    wait "$job" || true
+    grep -q '^locus: rank 3 died (process [0-9]*): the same command goes on' err || fail "rank 3 died unnoticed: $(cat err)"
+}
+
 refusals() {
     # shellcheck disable=SC2046,SC2086
     set -- $small $(options words)
@@ -252,7 +265,7 @@ for mpi in ${LOCUS_CLUSTER_MPI:-$found}; do
         kills 50 400
         elastic
         refusals
-        [ "$mpi" != openmpi ] || namespaces
+        [ "$mpi" != openmpi ] || { unaided; namespaces; }
     else
         identical learned
         kills 2 150
