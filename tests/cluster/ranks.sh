@@ -126,40 +126,50 @@ identical() {
     done
 }
 
-# Whatever happens to it on the way, a training ends as one that was left alone.
 longer='--dim 32 --heads 2 --feed-forward 64 --dev-samples 40 --test-samples 40 --batch 16 --evaluate-every 20
     --task reverse --encoding algebraic(group=seq) --length 8 --train-samples 120 --greedy-samples 20 --checkpoint-seconds 0'
+
+# A job on $count ranks, of which one is killed, or all are; 0 if it was over before. One in four is killed as it starts.
+kill_once() {
+    touch mark
+    # shellcheck disable=SC2086
+    (run "$1" "$count" $longer --steps "$2") >out 2>err </dev/null &
+    job=$!
+    if [ "$(random 4)" = 0 ]; then
+        sleep "0.$(random 9)"
+    else
+        until [ -n "$(find "$1/run/last.safetensors" -newer mark 2>/dev/null)" ] || ! kill -0 "$job" 2>/dev/null; do sleep 0.1; done
+        sleep "0.$(random 5)"
+    fi
+    # shellcheck disable=SC2046
+    set -- $(ranks_of "$job")
+    if [ $# -gt 0 ] && [ "$(random 5)" = 0 ]; then
+        kill -KILL "$@" 2>/dev/null || true
+    elif [ $# -gt 0 ]; then
+        shift "$(random $#)"
+        kill -KILL "$1" 2>/dev/null || true
+    fi
+    wait "$job"
+}
+
+# Whatever happens to it on the way, a training ends as one that was left alone: so many kills, in as many trainings as it takes.
 kills() {
-    wanted=$1 killed=0 steps=$2
+    wanted=$1 steps=$2 killed=0 trainings=0
     # shellcheck disable=SC2086
     (run whole 0 $longer --steps "$steps") >out 2>err </dev/null || fail "alone: $(cat err)"
-    folder=$mpi-killed
     while [ "$killed" -lt "$wanted" ]; do
-        case $((killed % 3)) in 0) count=4 ;; 1) count=2 ;; *) count=1 ;; esac
+        trainings=$((trainings + 1)) count=4
+        while [ "$killed" -lt "$wanted" ] && ! kill_once "$mpi-killed-$trainings" "$steps"; do
+            killed=$((killed + 1))
+            case $count in 4) count=2 ;; 2) count=1 ;; *) count=4 ;; esac
+        done
         # shellcheck disable=SC2086
-        (run "$folder" $count $longer --steps "$steps") >out 2>err </dev/null &
-        job=$!
-        sleep "$(random 2).$(random 10)"
-        victims=$(ranks_of "$job")
-        if [ -n "$victims" ]; then
-            # shellcheck disable=SC2086
-            set -- $victims
-            shift "$(random $#)"
-            kill -KILL "$1" 2>/dev/null || true
-        fi
-        got=0
-        wait "$job" || got=$?
-        if [ "$got" = 0 ]; then
-            echo "$mpi: the training was over after $killed kills"
-            break
-        fi
-        killed=$((killed + 1))
+        (run "$mpi-killed-$trainings" 2 $longer --steps "$steps") >out 2>err </dev/null ||
+            fail "$mpi: it does not go on after $killed kills: $(cat err)"
+        same whole "$mpi-killed-$trainings"
+        [ "$trainings" -lt 40 ] || fail "$mpi: only $killed kills in $trainings trainings"
     done
-    # shellcheck disable=SC2086
-    (run "$folder" 2 $longer --steps "$steps") >out 2>err </dev/null || fail "$mpi: it does not go on: $(cat err)"
-    same whole "$folder"
-    [ "$killed" -gt 0 ] || fail "$mpi: nothing was killed"
-    echo "$mpi: $killed kills"
+    echo "$mpi: $killed kills in $trainings trainings"
 }
 
 # 1 → 4 → 2 ranks, each stopped as schedulers do; one rank of the 4 is held for a second.
@@ -262,13 +272,13 @@ make_data
 for mpi in ${LOCUS_CLUSTER_MPI:-$found}; do
     if $long; then
         identical words learned trees problems expressions images text
-        kills 50 400
+        kills 50 200
         elastic
         refusals
         [ "$mpi" != openmpi ] || { unaided; namespaces; }
     else
         identical learned
-        kills 2 150
+        kills 2 100
         elastic
         refusals
     fi
