@@ -2,7 +2,8 @@
 /* Time of one training step: forward, backward, optimiser and the encoding's update, on the copy tasks, on images, or
  * of a decoder alone.
  *
- *   bench_step [--json] [--steps N] [--shape published|small|short|trees|cifar10|decoder|decoder-short|text] [SPEC …]
+ *   bench_step [--json] [--steps N] [--precision float32|bf16]
+ *              [--shape published|small|short|trees|cifar10|decoder|decoder-short|text] [SPEC …]
  *
  * published: dimension 512, feed-forward 2048, 2 + 2 layers, 8 heads, 64 pairs of length N(100,10), vocabulary 22.
  * small: dimension 128, feed-forward 512, 4 heads, 64 pairs of length N(50,5); short: the same, N(24,2).
@@ -14,9 +15,10 @@
  * timed, the first loss must lie near ln(vocabulary). decoder-short: 4 sequences of 65.
  * text: the same model on 8 sequences of 513 random tokens of a vocabulary of 8,000.
  * Every case runs in a process of its own, so that its peak memory is its own. The peak of matrix products is
- * measured in the same run with the product that takes most of the step. Fastest and median of the steps. */
+ * measured in the same run, in the same precision, with the product that takes most of the step. Fastest and median of
+ * the steps. */
 #include "model/model.h"
-#include "nn/gemm.h"
+#include "nn/linear.h"
 #include "task/task_class.h"
 #include "train/optimizer.h"
 #include <math.h>
@@ -56,6 +58,9 @@ static const char *const decoder_specs[] = {"none", "rope", "roper", "algebraic(
                                             "algebraic(group=seq, values=on)"};
 
 enum { MOST_STEPS = 1000, MOST_SPECS = 32 };
+
+static const char *const precision_names[] = {[LAB_FLOAT32] = "float32", [LAB_BF16] = "bf16"};
+static lab_precision precision; /* of all cases */
 
 typedef struct result {
     int failed;
@@ -133,24 +138,69 @@ static double decoder_flops(const lab_model_config *c, const lab_batch *batch) {
     return 3.0 * total;
 }
 
+enum { PEAK_ROWS = 6400, PEAK_COLUMNS = 2048, PEAK_DEPTH = 512 };
+
+typedef struct peak_product {
+    lab_linear linear;
+    const float *x;
+    float *y;
+} peak_product;
+
+static void peak_task(void *context, size_t chunk, size_t worker) {
+    const peak_product *own = context;
+    (void)worker;
+    lab_linear_multiply(&own->linear, lab_chunk_at(PEAK_ROWS, chunk), own->x, own->y);
+}
+
+static void peak_run(const peak_product *own) {
+    const lab_linear *linear = &own->linear;
+    const lab_product product = {.rows = PEAK_ROWS,
+                                 .columns = linear->outputs,
+                                 .depth = linear->inputs,
+                                 .left = own->x,
+                                 .left_stride = linear->inputs,
+                                 .right = linear->weight,
+                                 .right_stride = linear->inputs,
+                                 .right_transposed = true,
+                                 .result = own->y,
+                                 .result_stride = linear->outputs};
+    if (linear->forward.values)
+        locus_parallel_for(lab_chunk_count(PEAK_ROWS), peak_task, (void *)own);
+    else
+        lab_products_parallel(&product, 1);
+}
+
+/* Of weights that are laid out already, as those of a step are. */
+static void peak_round(peak_product *own) {
+    lab_bf16_matrix *matrix = &own->linear.forward;
+    const lab_bf16_source source = {own->linear.weight, own->linear.inputs, true};
+    *matrix = (lab_bf16_matrix){own->linear.inputs, own->linear.outputs, NULL};
+    matrix->values = malloc(lab_bf16_matrix_size(matrix->depth, matrix->columns) * sizeof *matrix->values);
+    for (size_t b = 0; matrix->values && b < lab_bf16_matrix_blocks(matrix); ++b)
+        lab_bf16_matrix_block_fill(matrix, &source, b);
+}
+
 /* The largest product of the published step, GFLOP/s, best of several. */
 static double product_peak(void) {
-    enum { M = 6400, N = 2048, K = 512 };
+    enum { M = PEAK_ROWS, N = PEAK_COLUMNS, K = PEAK_DEPTH };
     float *a = malloc(sizeof(float) * M * K), *b = malloc(sizeof(float) * N * K), *c = malloc(sizeof(float) * M * N);
+    peak_product own = {.linear = {.inputs = K, .outputs = N, .weight = b}, .x = a, .y = c};
     double best = 0.0;
     if (a && b && c) {
         for (size_t i = 0; i < (size_t)M * K; ++i)
             a[i] = (float)(i % 7) - 3.0f;
         for (size_t i = 0; i < (size_t)N * K; ++i)
             b[i] = (float)(i % 5) - 2.0f;
-        lab_product product = {M, N, K, a, b, c, K, K, N, false, true, false};
+        if (precision == LAB_BF16)
+            peak_round(&own);
         for (int r = 0; r < 12; ++r) {
             double start = now();
-            lab_products_parallel(&product, 1);
+            peak_run(&own);
             double rate = 2e-9 * M * N * K / (now() - start);
             best = rate > best ? rate : best;
         }
     }
+    free(own.linear.forward.values);
     free(a);
     free(b);
     free(c);
@@ -191,11 +241,12 @@ static locus_status steps_run(lab_model *model, lab_optimizer *optimizer, const 
     return status;
 }
 
-static locus_status model_run(const lab_model_config *config, const lab_batch *batch, size_t steps, result *r,
+static locus_status model_run(lab_model_config *config, const lab_batch *batch, size_t steps, result *r,
                               locus_error *error) {
     lab_model *model = NULL;
     lab_optimizer optimizer = {0};
     lab_optimizer_config optimizer_config = lab_optimizer_default();
+    config->precision = precision;
     locus_status status = lab_model_create(&model, config, 0, error);
     if (status == LOCUS_OK)
         status = lab_optimizer_create(&optimizer, &optimizer_config, lab_model_elements(model), error);
@@ -385,7 +436,8 @@ static double print_head(const shape *s, int json, int *failed) {
     char batch[96];
     *failed |= measure(&(subject){s, NULL, 0.0}, 0, &peak);
     if (json) {
-        (void)printf("{\"product_gflops\": %.1f, \"steps\": [", peak.peak);
+        (void)printf("{\"precision\": \"%s\", \"product_gflops\": %.1f, \"steps\": [", precision_names[precision],
+                     peak.peak);
         return peak.peak;
     }
     if (has_images(s))
@@ -395,9 +447,9 @@ static double print_head(const shape *s, int json, int *failed) {
     else
         (void)snprintf(batch, sizeof batch, "%zu pairs of %s N(%g, %g)", s->batch, has_trees(s) ? "depth" : "length",
                        s->mean, s->deviation);
-    (void)printf("%s: dim %zu, %s; matrix products %.1f GFLOP/s, %zu threads\n"
+    (void)printf("%s, %s: dim %zu, %s; matrix products %.1f GFLOP/s, %zu threads\n"
                  "%-46s %9s %9s %10s %9s %7s %8s %8s\n",
-                 s->name, s->dim, batch, peak.peak, locus_threads(), "encoding", "best ms", "median ms", "tokens/s",
+                 s->name, precision_names[precision], s->dim, batch, peak.peak, locus_threads(), "encoding", "best ms", "median ms", "tokens/s",
                  "GFLOP/s", "peak", "arena MB", "RSS MB");
     return peak.peak;
 }
@@ -424,7 +476,7 @@ static int run_cases(const shape *s, const char *const *list, size_t count, size
 }
 
 static int usage(void) {
-    (void)fputs("usage: bench_step [--json] [--steps N] [--shape published|small|short|trees|cifar10|decoder|"
+    (void)fputs("usage: bench_step [--json] [--steps N] [--precision float32|bf16] [--shape published|small|short|trees|cifar10|decoder|"
                 "decoder-short|text] [SPEC …]\n",
                 stderr);
     return 2;
@@ -435,6 +487,15 @@ static const shape *shape_find(const char *name) {
         if (strcmp(shapes[i].name, name) == 0)
             return &shapes[i];
     return NULL;
+}
+
+static bool precision_read(const char *name) {
+    for (unsigned i = 0; i < sizeof precision_names / sizeof *precision_names; ++i)
+        if (strcmp(precision_names[i], name) == 0) {
+            precision = (lab_precision)i;
+            return true;
+        }
+    return false;
 }
 
 int main(int argc, char **argv) {
@@ -449,6 +510,8 @@ int main(int argc, char **argv) {
             steps = (size_t)strtoul(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--shape") == 0 && i + 1 < argc)
             s = shape_find(argv[++i]);
+        else if (strcmp(argv[i], "--precision") == 0 && i + 1 < argc && precision_read(argv[i + 1]))
+            ++i;
         else if (argv[i][0] == '-' || count == MOST_SPECS)
             return usage();
         else

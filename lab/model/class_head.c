@@ -46,7 +46,7 @@ void lab_class_logits(lab_model *model, lab_rows samples, size_t chunk) {
 void lab_class_weight_gradient(const lab_model *model, size_t samples) {
     const lab_class_head *head = &model->head;
     const lab_product product = lab_linear_weight_product(&head->classifier, samples, model->step.logits, head->pooled);
-    lab_products_parallel(&product, 1);
+    lab_weight_gradients(&product, 1);
 }
 
 void lab_class_score(const lab_model *model, size_t samples, size_t chunks, lab_score *score) {

@@ -22,6 +22,10 @@ typedef enum lab_position_scale { LAB_POSITIONS_AS_THEY_ARE = 0, LAB_POSITIONS_S
 /* The logits y Eᵀ of an output that is the embedding: as they are, or divided by sqrt(D). */
 typedef enum lab_logit_scale { LAB_LOGITS_AS_THEY_ARE = 0, LAB_LOGITS_INVERSE_SQRT_DIM = 1 } lab_logit_scale;
 
+/* Operands of the products of linear layers, of the output and of the convolution: as they are, or rounded to
+ * bfloat16. Sums, results, and all that is no product are float32 in both. */
+typedef enum lab_precision { LAB_FLOAT32 = 0, LAB_BF16 = 1 } lab_precision;
+
 typedef enum lab_architecture {
     LAB_ENCODER_DECODER = 0,
     LAB_IMAGE_CLASSIFIER = 1,
@@ -83,6 +87,7 @@ typedef struct lab_model_config {
     double norm_epsilon;      /* of every LayerNorm; 0: 1e-5 */
     lab_position_scale position_scale; /* all but images; without effect if the encoding adds nothing to tokens */
     lab_logit_scale logit_scale;       /* encoder–decoder, and a decoder whose output is tied */
+    lab_precision precision;
 } lab_model_config;
 /* Gives the model the kind of attention that `text` says; where it says none, `error` does and points into it. */
 LOCUS_MUST_USE locus_status lab_model_attention(lab_model_config *config, const char *text, locus_error *error);
@@ -132,7 +137,8 @@ size_t lab_model_elements(const lab_model *model); /* numbers, all tensors: cont
 float *lab_model_values(lab_model *model);
 float *lab_model_gradients(lab_model *model);
 
-/* Parameter values changed (optimiser step, checkpoint): the encodings' bindings are updated. */
+/* Parameter values changed (optimiser step, checkpoint): the encodings' bindings are updated, and what products in
+ * bfloat16 read of weights. */
 locus_status lab_model_update(lab_model *model, locus_error *error);
 
 /* Trees that tokens are nodes of: each token's parent among the tokens of its sample (−1: the root; it stands before

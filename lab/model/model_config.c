@@ -121,7 +121,8 @@ static locus_status check_choices(const lab_model_config *config, locus_error *e
                    {"pool", config->pool, LAB_POOL_MEAN},
                    {"head", config->head, LAB_HEAD_POOLER},
                    {"position_scale", config->position_scale, LAB_POSITIONS_SQRT_DIM},
-                   {"logit_scale", config->logit_scale, LAB_LOGITS_INVERSE_SQRT_DIM}};
+                   {"logit_scale", config->logit_scale, LAB_LOGITS_INVERSE_SQRT_DIM},
+                   {"precision", config->precision, LAB_BF16}};
     for (size_t i = 0; i < sizeof choices / sizeof *choices; ++i)
         if (choices[i].value > choices[i].last)
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, choices[i].name, "%s is %u: the last that is known is %u",

@@ -169,6 +169,8 @@ locus_status lab_model_create(lab_model **model, const lab_model_config *config,
     if (status == LOCUS_OK)
         status = parameters_create(made, seed, error);
     if (status == LOCUS_OK)
+        status = lab_rounded_weights_create(made, error);
+    if (status == LOCUS_OK)
         status = lab_attention_choose(made, error);
 done:
     if (status == LOCUS_OK)
@@ -199,6 +201,7 @@ void lab_model_destroy(lab_model **handle) {
     free(model->decoder_places);
     stack_destroy(&model->encoder);
     stack_destroy(&model->decoder);
+    free(model->rounded_weights);
     free(model->arena.block);
     free(model->workspace.data);
     free(model->parameters);
@@ -241,6 +244,7 @@ locus_status lab_model_update(lab_model *model, locus_error *error) {
         if (own->count > 0)
             status = locus_binding_update(&own->binding, model->position_values + own->first, own->count, error);
     }
+    lab_rounded_weights_fill(model);
     return status;
 }
 

@@ -102,7 +102,8 @@ struct lab_model {
     lab_text_part text;
     lab_class_head head;
     lab_linear output; /* decoder: logits = y Wᵀ; its weight may be the embedding */
-    lab_arena arena;   /* activations */
+    uint16_t *rounded_weights; /* what bfloat16 products read of all linear layers; NULL: there are none */
+    lab_arena arena;           /* activations */
     lab_step_buffers step;
     locus_workspace workspace; /* of attention and apply; owned */
     float loss_scale;          /* 1 / predicted tokens, 1 if summed, 0 without gradients */
@@ -116,6 +117,11 @@ locus_status lab_model_config_check(const lab_model_config *config, locus_error 
 /* parameters.c: fills table, counts and the stacks' layers; pointers only if model->values is there. */
 locus_status lab_parameters_declare(lab_model *model, locus_error *error);
 void lab_parameters_initialise(lab_model *model, uint64_t seed);
+
+/* rounded_weights.c: gives the layers of a model with bfloat16 products what these read; fills it from the weights as
+ * they are now. Neither does anything in float32. */
+locus_status lab_rounded_weights_create(lab_model *model, locus_error *error);
+void lab_rounded_weights_fill(const lab_model *model);
 
 /* attention_kind.c: which attention each sublayer has; what the kind or an encoding refuses is an error. */
 locus_status lab_attention_choose(lab_model *model, locus_error *error);

@@ -88,7 +88,7 @@ static void memory_weight_gradients(const lab_model *model) {
             continue;
         lab_product product = lab_linear_weight_product(&sublayer->memory, encoder->tokens, sublayer->memory_gradient,
                                                         encoder->joins[encoder->sublayer_count].y);
-        lab_products_parallel(&product, 1);
+        lab_weight_gradients(&product, 1);
         lab_column_fold(lab_chunk_count(encoder->tokens), sublayer->memory.outputs, encoder->partials + place,
                         encoder->partial_width, sublayer->memory.bias_gradient);
         place += sublayer->memory.outputs;

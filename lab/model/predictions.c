@@ -78,7 +78,7 @@ static double slab_run(slab *own) {
         lab_product product =
             lab_linear_weight_product(&model->output, own->rows.count, model->step.logits, slab_input(own));
         product.keep = own->rows.first > 0;
-        lab_products_parallel(&product, 1);
+        lab_weight_gradients(&product, 1);
     }
     return loss;
 }

@@ -179,7 +179,7 @@ static void weight_gradients(const segment *part) {
         products[count++] =
             lab_linear_weight_product(&part->attention->output, lab_sublayer_tokens(stack, part->attention),
                                       stack->branch[part->join_count - 1], part->attention->context);
-    lab_products_parallel(products, count);
+    lab_weight_gradients(products, count);
 }
 
 static void fold(const lab_stack *stack, size_t place, size_t columns, float *target) {

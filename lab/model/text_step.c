@@ -187,7 +187,7 @@ static void head_backward(lab_model *model) {
         return;
     const lab_product product =
         lab_linear_weight_product(&text->pooler, text->samples, head->pooled_gradient, text->rows);
-    lab_products_parallel(&product, 1);
+    lab_weight_gradients(&product, 1);
     lab_column_fold(chunks, model->config.dim, text->sums + classes, width, text->pooler.bias_gradient);
 }
 

@@ -96,9 +96,17 @@ static void window_pool(const lab_convolution *c, const scratch_parts *parts, si
         convolution_places(F, parts->found, places);
 }
 
-static void row_forward(const lab_convolution *c, const scratch_parts *parts, float *tokens, uint8_t *places) {
-    const size_t F = c->filters, grid = lab_convolution_grid(c->side);
-    const lab_product product = {.rows = WINDOW * parts->width,
+static void patches_multiply(const lab_convolution *c, const scratch_parts *parts) {
+    const size_t F = c->filters, rows = WINDOW * parts->width;
+    if (c->forward.values) {
+        lab_bf16_multiply(&c->forward, &(lab_bf16_rows){.rows = rows,
+                                                        .left = parts->patches,
+                                                        .left_stride = patch_stride(c),
+                                                        .result = parts->products,
+                                                        .result_stride = F});
+        return;
+    }
+    const lab_product product = {.rows = rows,
                                  .columns = F,
                                  .depth = patch_size(c),
                                  .left = parts->patches,
@@ -109,6 +117,11 @@ static void row_forward(const lab_convolution *c, const scratch_parts *parts, fl
                                  .result = parts->products,
                                  .result_stride = F};
     lab_product_run(&product);
+}
+
+static void row_forward(const lab_convolution *c, const scratch_parts *parts, float *tokens, uint8_t *places) {
+    const size_t F = c->filters, grid = lab_convolution_grid(c->side);
+    patches_multiply(c, parts);
     for (size_t column = 0; column < grid; ++column)
         window_pool(c, parts, column, tokens + column * F, places ? places + column * F : NULL);
 }

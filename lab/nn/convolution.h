@@ -9,6 +9,7 @@
 #ifndef LAB_CONVOLUTION_H
 #define LAB_CONVOLUTION_H
 
+#include "nn/bf16_product.h"
 #include "nn/rows.h"
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ enum { LAB_CONVOLUTION_TAPS = 9, LAB_POOL_NOWHERE = 9 };
 typedef struct lab_convolution {
     size_t channels, side, filters;
     float *weight, *weight_gradient; /* [filters, channels · 9]: channel, then row by row */
+    lab_bf16_matrix forward;         /* its transpose; without values the product is of float32 */
 } lab_convolution;
 
 size_t lab_convolution_grid(size_t side);

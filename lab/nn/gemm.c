@@ -26,6 +26,18 @@ int lab_products_level(void) {
     return (int)dnnl_get_effective_cpu_isa();
 }
 
+void lab_products_lose(void) {
+    atomic_store(&lost, true);
+}
+
+void lab_products_alone(void) {
+    static _Thread_local int single; /* the setting belongs to the thread and stays */
+    if (!single) {
+        omp_set_num_threads(1);
+        single = 1;
+    }
+}
+
 static void product_clear(const lab_product *product) {
     if (product->keep)
         return;
@@ -40,11 +52,7 @@ void lab_product_run(const lab_product *product) {
         product_clear(product);
         return;
     }
-    static _Thread_local int single; /* the setting belongs to the thread and stays */
-    if (!single) {
-        omp_set_num_threads(1);
-        single = 1;
-    }
+    lab_products_alone();
     /* Shapes and strides are checked by the caller's types; it can only fail for want of memory, for packed panels. */
     dnnl_status_t status =
         dnnl_sgemm(product->left_transposed ? 'T' : 'N', product->right_transposed ? 'T' : 'N',
@@ -52,7 +60,7 @@ void lab_product_run(const lab_product *product) {
                    product->left, (dnnl_dim_t)product->left_stride, product->right, (dnnl_dim_t)product->right_stride,
                    product->keep ? 1.0f : 0.0f, product->result, (dnnl_dim_t)product->result_stride);
     if (status != dnnl_success)
-        atomic_store(&lost, true);
+        lab_products_lose();
 }
 
 /* Rows and columns of a product's tiles: smaller where the result has few. */

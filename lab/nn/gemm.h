@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrix products, row-major float32, over oneDNN's dnnl_sgemm. */
+/* Matrix products, row-major float32, over oneDNN's dnnl_sgemm; those of bfloat16 operands are in bf16_product.h. */
 #ifndef LAB_GEMM_H
 #define LAB_GEMM_H
 
@@ -15,6 +15,7 @@ typedef struct lab_product {
     float *result;
     size_t left_stride, right_stride, result_stride;
     bool left_transposed, right_transposed, keep;
+    bool bf16; /* for lab_weight_gradients (nn/linear.h): operands are rounded to bfloat16 */
 } lab_product;
 
 /* Whether a product was not computed for want of memory, in any thread, since this was last asked. Whoever runs a model
@@ -23,6 +24,12 @@ bool lab_products_lost(void);
 
 /* The instruction set that products use, as oneDNN numbers it: processes that have the same one get the same bits. */
 int lab_products_level(void);
+
+/* A product was not computed: for the files of lab/nn that compute them. */
+void lab_products_lose(void);
+
+/* oneDNN works on the calling thread alone from now on. */
+void lab_products_alone(void);
 
 /* On the calling thread only: for use inside pieces of a parallel loop. */
 void lab_product_run(const lab_product *product);

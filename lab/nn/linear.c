@@ -4,6 +4,14 @@
 #include "nn/clones.h"
 
 void lab_linear_multiply(const lab_linear *linear, lab_rows rows, const float *x, float *y) {
+    if (linear->forward.values) {
+        lab_bf16_multiply(&linear->forward, &(lab_bf16_rows){.rows = rows.count,
+                                                             .left = x + rows.first * linear->inputs,
+                                                             .left_stride = linear->inputs,
+                                                             .result = y + rows.first * linear->outputs,
+                                                             .result_stride = linear->outputs});
+        return;
+    }
     lab_product product = {.rows = rows.count,
                            .columns = linear->outputs,
                            .depth = linear->inputs,
@@ -34,6 +42,15 @@ void lab_linear_forward(const lab_linear *linear, lab_rows rows, const float *x,
 
 /* y = x Wᵀ */
 void lab_linear_backward(const lab_linear *linear, lab_rows rows, const float *gy, float *gx, bool keep) {
+    if (linear->backward.values) {
+        lab_bf16_multiply(&linear->backward, &(lab_bf16_rows){.rows = rows.count,
+                                                              .left = gy + rows.first * linear->outputs,
+                                                              .left_stride = linear->outputs,
+                                                              .result = gx + rows.first * linear->inputs,
+                                                              .result_stride = linear->inputs,
+                                                              .keep = keep});
+        return;
+    }
     lab_product product = {.rows = rows.count,
                            .columns = linear->inputs,
                            .depth = linear->outputs,
@@ -57,5 +74,10 @@ lab_product lab_linear_weight_product(const lab_linear *linear, size_t tokens, c
                          .right = x,
                          .right_stride = linear->inputs,
                          .result = linear->weight_gradient,
-                         .result_stride = linear->inputs};
+                         .result_stride = linear->inputs,
+                         .bf16 = linear->forward.values != NULL};
+}
+
+void lab_weight_gradients(const lab_product *products, size_t count) {
+    (count > 0 && products[0].bf16 ? lab_bf16_products_parallel : lab_products_parallel)(products, count);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The linear layer y = x Wᵀ + b, W as [outputs, inputs]. */
+/* The linear layer y = x Wᵀ + b, W as [outputs, inputs]; its products are of float32, or of bfloat16 operands. */
 #ifndef LAB_LINEAR_H
 #define LAB_LINEAR_H
 
-#include "nn/gemm.h"
+#include "nn/bf16_product.h"
 #include "nn/rows.h"
 
 typedef struct lab_linear {
     size_t inputs, outputs;
     float *weight, *bias; /* [outputs, inputs], [outputs]; bias NULL: none, or added by the next layer */
     float *weight_gradient, *bias_gradient;
+    /* What the products of y and of gx read: without values they are of float32. Filled anew when weights change. */
+    lab_bf16_matrix forward, backward; /* Wᵀ, W */
 } lab_linear;
 
 /* y[first …] = x[first …] Wᵀ + b; x and y are whole activations, contiguous. */
@@ -22,7 +24,9 @@ void lab_linear_forward_few(const lab_linear *linear, size_t rows, const float *
 void lab_linear_multiply_few(const lab_linear *linear, size_t rows, const float *x, float *y);
 /* gx = gy W, or gx += gy W with `keep`. */
 void lab_linear_backward(const lab_linear *linear, lab_rows rows, const float *gy, float *gx, bool keep);
-/* dW = gyᵀ x over `tokens` rows, as a product for lab_products_parallel. */
+/* dW = gyᵀ x over `tokens` rows, as a product for lab_weight_gradients. */
 lab_product lab_linear_weight_product(const lab_linear *linear, size_t tokens, const float *gy, const float *x);
+/* Such products of layers that are alike in what they multiply, as lab_products_parallel. */
+void lab_weight_gradients(const lab_product *products, size_t count);
 
 #endif

@@ -35,6 +35,17 @@ static void panel_multiply(const few_call *call, size_t first, size_t count) {
     lab_product_run(&product);
 }
 
+/* Of bfloat16 weights: they are laid out in blocks of columns as they are read. */
+static void panel_of_bf16(const few_call *call, size_t first, size_t count) {
+    lab_bf16_multiply(&call->linear->forward, &(lab_bf16_rows){.rows = call->rows,
+                                                               .first = first,
+                                                               .columns = count,
+                                                               .left = call->x,
+                                                               .left_stride = call->linear->inputs,
+                                                               .result = call->y + first,
+                                                               .result_stride = call->linear->outputs});
+}
+
 /* target[c, r] = source[r, c], a few columns at a time, so that both sides are read and written in runs. */
 static void turn(size_t rows, size_t columns, const float *restrict source, size_t stride, float *restrict target) {
     enum { BLOCK = 16 };
@@ -64,7 +75,7 @@ static void panel_swapped(const few_call *call, size_t first, size_t count) {
 }
 
 static bool is_swapped(const few_call *call) {
-    return call->rows >= SWAP_LEAST && call->rows <= SWAP_MOST;
+    return !call->linear->forward.values && call->rows >= SWAP_LEAST && call->rows <= SWAP_MOST;
 }
 
 static void panel_task(void *context, size_t index, size_t worker) {
@@ -72,7 +83,7 @@ static void panel_task(void *context, size_t index, size_t worker) {
     const size_t outputs = call->linear->outputs, first = index * call->panel;
     const size_t count = outputs - first < call->panel ? outputs - first : call->panel;
     (void)worker;
-    (is_swapped(call) ? panel_swapped : panel_multiply)(call, first, count);
+    (call->linear->forward.values ? panel_of_bf16 : is_swapped(call) ? panel_swapped : panel_multiply)(call, first, count);
     for (size_t r = 0; call->bias && r < call->rows; ++r) {
         float *restrict y = call->y + r * outputs + first;
         const float *restrict bias = call->bias + first;

@@ -78,7 +78,8 @@ static void linear_gradients(void **state) {
     static linear_reference reference;
     static float x[T * I], weight[O * I], bias[O], y[T * O], gy[T * O], gx[T * I], gw[O * I], gb[O];
     fill(x, T * I, 1), fill(weight, O * I, 2), fill(bias, O, 3), fill(gy, T * O, 4);
-    lab_linear linear = {I, O, weight, bias, gw, gb};
+    lab_linear linear = {
+        .inputs = I, .outputs = O, .weight = weight, .bias = bias, .weight_gradient = gw, .bias_gradient = gb};
     reference = (linear_reference){.tokens = T, .inputs = I, .outputs = O};
     widen(reference.x, x, T * I), widen(reference.weight, weight, O * I);
     widen(reference.bias, bias, O), widen(reference.weights, gy, T * O);

@@ -300,6 +300,8 @@ locus_status lab_page_setting(lab_page *page, const lab_summary_section *section
         put_model(page, section, config);
         put_attention(page, config);
         put_training(page, config);
+        if (says(config, "precision", "bf16"))
+            put_item(page, "Precision", "products of matrices rounded to bfloat16, all else in float32");
     }
     put_embeddings(page, section, config);
     put_seeds(page, section);

@@ -65,10 +65,12 @@ static cJSON *field_json(const lab_reproduction_view *view, size_t row, size_t c
     return object;
 }
 
-/* Only of columns that are scaled. */
+/* Only of columns that have them. */
 static void add_scales(cJSON *object, const lab_model_config *model) {
     if (model->position_scale != LAB_POSITIONS_AS_THEY_ARE)
         cJSON_AddStringToObject(object, "position_scale", lab_position_scale_name(model->position_scale));
+    if (model->precision != LAB_FLOAT32)
+        cJSON_AddStringToObject(object, "precision", lab_precision_name(model->precision));
     if (model->logit_scale != LAB_LOGITS_AS_THEY_ARE)
         cJSON_AddStringToObject(object, "logit_scale", lab_logit_scale_name(model->logit_scale));
 }

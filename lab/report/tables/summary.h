@@ -61,7 +61,8 @@ typedef struct lab_summary_section {
                               "tree-copy, depth first", "listops, parity", "listops, digit, pretrained" */
     char apart[160];    /* "rate 0.0003, layers 2": in what it differs from others of the same name; "": nothing */
     const char *config; /* JSON of its first run: what all runs of a section share, but seed and encoding */
-    char scales[48]; /* ", positions times √D, logits over √D", behind the embedding's initialisation; "": neither */
+    char scales[80]; /* ", positions times √D, logits over √D, bfloat16 products", behind the embedding's
+                        initialisation; "": none of them */
     char data[160];  /* "words of length N(24, 2.4) over 20 symbols", "binary trees of depth N(5, 1), 20 symbols",
                               "CIFAR-10, 50,000 training images" if the runs say so, else "" */
     char note[64];   /* behind these where a task is described: "read and written level by level" */

@@ -31,11 +31,12 @@ static void describe_attention(lab_summary_section *section, const cJSON *config
     }
 }
 
-/* Neither is written where it is not scaled. */
+/* None is written where it is as it always was. */
 static void describe_scales(lab_summary_section *section, const cJSON *config) {
-    snprintf(section->scales, sizeof section->scales, "%s%s",
+    snprintf(section->scales, sizeof section->scales, "%s%s%s",
              text_of(config, "position_scale") ? ", positions times √D" : "",
-             text_of(config, "logit_scale") ? ", logits over √D" : "");
+             text_of(config, "logit_scale") ? ", logits over √D" : "",
+             text_of(config, "precision") ? ", bfloat16 products" : "");
 }
 
 void lab_summary_describe(lab_summary_section *section) {

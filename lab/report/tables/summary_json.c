@@ -150,6 +150,7 @@ struct cJSON *lab_summary_json(const lab_summary *summary) {
             cJSON_AddStringToObject(object, "differs_in", section->apart);
         add_scale(object, section, "position_scale");
         add_scale(object, section, "logit_scale");
+        add_scale(object, section, "precision");
         cJSON_AddStringToObject(object, "data", section->data);
         cJSON_AddStringToObject(object, "measure", lab_measure_name(section->measure));
         if (section->class->variant_field != NULL && section->variant != NULL)

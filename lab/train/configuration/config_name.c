@@ -25,12 +25,13 @@ void lab_train_name(const lab_train_config *config, char *name, size_t size) {
     safe_text(budget, sizeof budget, config->budget); /* a store's may be anything */
     safe_text(attention, sizeof attention, config->model.attention);
     static const char *const inits[] = {"", "-unit", "-plain"}, *const positions[] = {"", "-positions"},
-                             *const logits[] = {"", "-logits"};
+                             *const logits[] = {"", "-logits"}, *const precisions[] = {"", "-bf16"};
     const char *variant = lab_config_variant(config);
-    snprintf(name, size, "%s%s%s-%s-%s%s%s%s%s%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task->name,
+    snprintf(name, size, "%s%s%s-%s-%s%s%s%s%s%s%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task->name,
              *variant != '\0' ? "-" : "", variant, encoding, budget,
              config->pretrained_digest != 0 ? "-pretrained" : "", *attention != '\0' ? "-" : "", attention,
              config->setup == LAB_SETUP_CODE ? "-code" : "", inits[config->model.embedding_init],
-             positions[config->model.position_scale], logits[config->model.logit_scale], config->seed,
+             positions[config->model.position_scale], logits[config->model.logit_scale],
+             precisions[config->model.precision], config->seed,
              (uint32_t)(lab_config_hash(config) >> 32));
 }

@@ -20,6 +20,7 @@ static const char *const survivors[] = {"rescaled", "as-they-are", NULL};
 static const char *const outputs[] = {"tied", "own", NULL};
 static const char *const pools[] = {"first", "mean", NULL};
 static const char *const heads[] = {"linear", "pooler", NULL};
+static const char *const precisions[] = {"float32", "bf16", NULL};
 static const char *const schedules[] = {"cosine", "steps", NULL};
 static const char *const decays[] = {"decoupled", "coupled", NULL};
 const char *const lab_order_names[] = {"breadth", "depth", NULL};
@@ -35,7 +36,8 @@ _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) ==
                    sizeof(lab_output_weight) == sizeof(unsigned) && sizeof(lab_pool) == sizeof(unsigned) &&
                    sizeof(lab_head) == sizeof(unsigned) && sizeof(lab_asked) == sizeof(unsigned) &&
                    sizeof(lab_schedule_kind) == sizeof(unsigned) && sizeof(lab_decay_kind) == sizeof(unsigned) &&
-                   sizeof(lab_position_scale) == sizeof(unsigned) && sizeof(lab_logit_scale) == sizeof(unsigned),
+                   sizeof(lab_position_scale) == sizeof(unsigned) && sizeof(lab_logit_scale) == sizeof(unsigned) &&
+                   sizeof(lab_precision) == sizeof(unsigned),
                "enumerations of the configuration are read as unsigned");
 
 #define AT(member) offsetof(lab_train_config, member)
@@ -157,6 +159,9 @@ const lab_option lab_config_options[] = {
             .flags = LAB_OPTION_FREE),
     LAB_ROW(NULL, COUNT, LAB_OPTION_NOWHERE, LAB_NUMBER("checkpoint-every-minutes", "N", 1, 1e7),
             LAB_HELP("time between checkpoints, in minutes"), .flags = LAB_OPTION_BY_HAND),
+    LAB_ROW("precision", NAMED, AT(model.precision), LAB_CHOICE("precision", "float32|bf16"),
+            LAB_HELP("of matrix products; sums, weights and all else are float32"), .names = precisions,
+            .silent = "float32", .flags = LAB_OPTION_FREE),
 };
 const size_t lab_config_option_count = sizeof lab_config_options / sizeof *lab_config_options;
 #undef AT
@@ -248,6 +253,10 @@ const char *lab_position_scale_name(lab_position_scale scale) {
 
 const char *lab_logit_scale_name(lab_logit_scale scale) {
     return name_of(logit_scales, (unsigned)scale);
+}
+
+const char *lab_precision_name(lab_precision precision) {
+    return name_of(precisions, (unsigned)precision);
 }
 
 const char *lab_order_name(lab_order order) {

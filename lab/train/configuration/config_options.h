@@ -32,6 +32,7 @@ const char *lab_setup_name(lab_setup setup);
 const char *lab_embedding_init_name(lab_embedding_init init);
 const char *lab_position_scale_name(lab_position_scale scale);
 const char *lab_logit_scale_name(lab_logit_scale scale);
+const char *lab_precision_name(lab_precision precision);
 const char *lab_order_name(lab_order order);
 const char *lab_tree_paths_name(lab_tree_paths paths);
 const char *lab_asked_name(lab_asked asked);
