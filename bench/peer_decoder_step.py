@@ -9,16 +9,15 @@ turned by rotate-half in place of pairs, causal attention is scaled_dot_product_
   roper    values too, and the output back
 
 Usage: python3 bench/peer_decoder_step.py [--threads 2] [--steps 3] [--cases none,rope,roper] [--batch 32] [--length 641]
-[--vocabulary 20]; prints JSON lines."""
+[--vocabulary 20] [--ways float32,bf16,…]; each case in each way of peer_ways.py; prints JSON lines."""
 import argparse
-import json
 import math
-import resource
-import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+import peer_ways
 
 DIM, HEADS, HIDDEN, LAYERS = 512, 8, 2048, 6
 HEAD = DIM // HEADS
@@ -79,35 +78,32 @@ class Model(nn.Module):
 
 
 def measure(case, options):
-    torch.manual_seed(0)
-    model = Model(case, options.vocabulary)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
-    generator, times, chance = torch.Generator().manual_seed(1), [], math.log(options.vocabulary)
-    for step in range(options.steps + 1):
-        batch = torch.randint(options.vocabulary, (options.batch, options.length), generator=generator)
-        start = time.perf_counter()
-        loss = F.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step:
-            times.append(time.perf_counter() - start)
-        elif not 0.8 * chance < loss.item() < 1.6 * chance:
-            raise SystemExit(f"peer_decoder_step: the first loss is {loss.item():.3f}, chance {chance:.3f}")
-    times.sort()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    result = {"peer": f"PyTorch {torch.__version__}", "case": f"sdpa-{case}", "best_s": times[0],
-              "median_s": times[len(times) // 2], "tokens_per_s": options.batch * (options.length - 1) / times[0],
-              "peak_GiB_so_far": peak}
-    print(json.dumps(result), flush=True)
+    chance = math.log(options.vocabulary)
+
+    def subject():
+        model, generator = Model(case, options.vocabulary), torch.Generator().manual_seed(1)
+
+        def batches():
+            tokens = torch.randint(options.vocabulary, (options.batch, options.length), generator=generator)
+            return (tokens,), options.batch * (options.length - 1)
+
+        def loss(tokens):
+            return F.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
+
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
+        return optimizer, batches, loss, "tokens"
+
+    for row in peer_ways.measure(f"sdpa-{case}", options, subject):
+        if "first_loss" in row and not 0.8 * chance < row["first_loss"] < 1.6 * chance:
+            raise SystemExit(f"peer_decoder_step: the first loss is {row['first_loss']:.3f}, chance {chance:.3f}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for name, value in (("threads", 2), ("steps", 3), ("batch", 32), ("length", 641), ("vocabulary", 20)):
-        parser.add_argument(f"--{name}", type=int, default=value)
-    parser.add_argument("--cases", default="none,rope,roper")
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    for name in arguments.cases.split(","):
-        measure(name, arguments)
+    peer_ways.add_options(parser, "none,rope,roper", 3)
+    for size, value in (("batch", 32), ("length", 641), ("vocabulary", 20)):
+        parser.add_argument(f"--{size}", type=int, default=value)
+    options = parser.parse_args()
+    peer_ways.begin(options)
+    for name in options.cases:
+        measure(name, options)

@@ -9,16 +9,16 @@ of 128 random images of 32×32; attention dropout 0.1, label smoothing 0.1, Adam
 
 --depth 0.1 adds stochastic depth by sample and branch, as DropPath does it (everything is computed, then dropped).
 
-Usage: python3 bench/peer_image_step.py [--threads 2] [--steps 3] [--depth 0.1] [--cases …]; prints JSON lines."""
+Usage: python3 bench/peer_image_step.py [--threads 2] [--steps 3] [--depth 0.1] [--cases …] [--ways float32,bf16,…];
+each case in each way of peer_ways.py; prints JSON lines."""
 import argparse
-import json
 import math
-import resource
-import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+import peer_ways
 
 DIM, HEADS, HIDDEN, LAYERS, BATCH, GRID, CLASSES, DROPOUT = 256, 4, 512, 7, 128, 10, 10, 0.1
 HEAD = DIM // HEADS
@@ -101,34 +101,27 @@ class Model(nn.Module):
         return self.classifier((self.pool(x).softmax(1) * x).sum(1))
 
 
-def measure(case, steps, depth):
+def measure(case, options):
     style, kind = case.split("-")
-    torch.manual_seed(0)
-    model = Model(kind, style == "sdpa", depth)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.03, fused=True)
-    images, labels, times = torch.randn(BATCH, 3, 32, 32), torch.randint(CLASSES, (BATCH,)), []
-    for step in range(steps + 1):
-        start = time.perf_counter()
-        loss = F.cross_entropy(model(images), labels, label_smoothing=0.1)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step:
-            times.append(time.perf_counter() - start)
-    times.sort()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    result = {"peer": f"PyTorch {torch.__version__}", "case": case, "depth": depth, "best_s": times[0],
-              "median_s": times[len(times) // 2], "images_per_s": BATCH / times[0], "peak_GiB_so_far": peak}
-    print(json.dumps(result), flush=True)
+
+    def subject():
+        model = Model(kind, style == "sdpa", options.depth)
+        images, labels = torch.randn(BATCH, 3, 32, 32), torch.randint(CLASSES, (BATCH,))
+
+        def loss(images, labels):
+            return F.cross_entropy(model(images), labels, label_smoothing=0.1)
+
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.03, fused=True)
+        return optimizer, lambda: ((images, labels), BATCH), loss, "images"
+
+    peer_ways.measure(case, options, subject, depth=options.depth)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=3)
+    peer_ways.add_options(parser, "sdpa-none,sdpa-rope,einsum-algebraic", 3)
     parser.add_argument("--depth", type=float, default=0.0)
-    parser.add_argument("--cases", default="sdpa-none,sdpa-rope,einsum-algebraic")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    for name in options.cases.split(","):
-        measure(name, options.steps, options.depth)
+    peer_ways.begin(options)
+    for name in options.cases:
+        measure(name, options)

@@ -6,16 +6,16 @@ layers, 8 heads, feed-forward 2048, batch 64 of copies of words of length N(100,
            head and position (powers of exp(A - Aᵀ)), scores times 0.98^distance; or rotate-half for `rope`
   sdpa     as a good user would write it: scaled_dot_product_attention, rotate-half
 
-Usage: python3 bench/peer_step.py [--threads 2] [--steps 4] [--cases einsum-algebraic,einsum-rope,sdpa-rope]; prints JSON lines."""
+Usage: python3 bench/peer_step.py [--threads 2] [--steps 4] [--cases einsum-algebraic,einsum-rope,sdpa-rope]
+[--ways float32,bf16,…]; each case in each way of peer_ways.py; prints JSON lines."""
 import argparse
-import json
 import math
-import resource
-import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+import peer_ways
 
 DIM, HEADS, HIDDEN, LAYERS, VOCABULARY, BATCH, DROPOUT = 512, 8, 2048, 2, 22, 64, 0.1
 HEAD = DIM // HEADS
@@ -121,34 +121,29 @@ def batch(generator):
     return source, target, wanted, sum(2 * n + 1 for n in lengths)
 
 
-def measure(case, steps):
+def measure(case, options):
     style, kind = case.split("-")
-    torch.manual_seed(0)
-    model = Model(kind, style == "sdpa")
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
-    generator, times, tokens = torch.Generator().manual_seed(1), [], 0
-    for step in range(steps + 1):
-        source, target, wanted, tokens = batch(generator)
-        start = time.perf_counter()
-        loss = F.cross_entropy(model(source, target).flatten(0, 1), wanted.flatten(), ignore_index=VOCABULARY)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step:
-            times.append(time.perf_counter() - start)
-    times.sort()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    result = {"peer": f"PyTorch {torch.__version__}", "case": case, "best_s": times[0], "median_s": times[len(times) // 2],
-              "real_tokens_per_s": tokens / times[0], "peak_GiB_so_far": peak}
-    print(json.dumps(result), flush=True)
+
+    def subject():
+        model, generator = Model(kind, style == "sdpa"), torch.Generator().manual_seed(1)
+
+        def batches():
+            source, target, wanted, tokens = batch(generator)
+            return (source, target, wanted), tokens
+
+        def loss(source, target, wanted):
+            return F.cross_entropy(model(source, target).flatten(0, 1), wanted.flatten(), ignore_index=VOCABULARY)
+
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
+        return optimizer, batches, loss, "real_tokens"
+
+    peer_ways.measure(case, options, subject)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=4)
-    parser.add_argument("--cases", default="sdpa-rope,einsum-rope,einsum-algebraic")
+    peer_ways.add_options(parser, "sdpa-rope,einsum-rope,einsum-algebraic", 4)
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    for name in options.cases.split(","):
-        measure(name, options.steps)
+    peer_ways.begin(options)
+    for name in options.cases:
+        measure(name, options)

@@ -7,17 +7,16 @@ binary trees of depth N(7, 1), breadth first, padded batches.
   einsum-rope       the flat baseline, attention by einsum
   sdpa-rope         the flat baseline as a good user would write it
 
-Usage: python3 bench/peer_tree_step.py [--threads 2] [--steps 4] [--cases …]; prints JSON lines."""
+Usage: python3 bench/peer_tree_step.py [--threads 2] [--steps 4] [--cases …] [--ways float32,bf16,…]; each case in each way of
+peer_ways.py; prints JSON lines."""
 import argparse
-import json
-import resource
-import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 import peer_step
+import peer_ways
 
 BATCH, ARITY = 64, 2
 
@@ -136,39 +135,34 @@ def batch(generator):
     return source, target, wanted, 2 * sum(len(nodes) for nodes in trees), (levels, sides, distances)
 
 
-def measure(case, steps):
+def measure(case, options):
     style, kind = case.split("-")
-    torch.manual_seed(0)
-    model = TreeModel(kind, style == "sdpa")
-    if kind == "rope":
-        model.encoder = nn.ModuleList(peer_step.Layer(style == "sdpa", False) for _ in range(peer_step.LAYERS))
-        model.decoder = nn.ModuleList(peer_step.Layer(style == "sdpa", True) for _ in range(peer_step.LAYERS))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
-    generator, times, tokens = torch.Generator().manual_seed(1), [], 0
-    for step in range(steps + 1):
-        source, target, wanted, tokens, places = batch(generator)
-        model.positions.place(*places)
-        start = time.perf_counter()
-        loss = F.cross_entropy(model(source, target).flatten(0, 1), wanted.flatten(), ignore_index=peer_step.VOCABULARY)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step:
-            times.append((time.perf_counter() - start, tokens))
-    times.sort()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    best = max(n / t for t, n in times)
-    result = {"peer": f"PyTorch {torch.__version__}", "case": case, "best_s": times[0][0], "median_s": times[len(times) // 2][0],
-              "real_tokens_per_s": best, "peak_GiB_so_far": peak}
-    print(json.dumps(result), flush=True)
+
+    def subject():
+        model, generator = TreeModel(kind, style == "sdpa"), torch.Generator().manual_seed(1)
+        if kind == "rope":
+            model.encoder = nn.ModuleList(peer_step.Layer(style == "sdpa", False) for _ in range(peer_step.LAYERS))
+            model.decoder = nn.ModuleList(peer_step.Layer(style == "sdpa", True) for _ in range(peer_step.LAYERS))
+
+        def batches():
+            source, target, wanted, tokens, places = batch(generator)
+            model.positions.place(*places)
+            return (source, target, wanted), tokens
+
+        def loss(source, target, wanted):
+            return F.cross_entropy(model(source, target).flatten(0, 1), wanted.flatten(),
+                                   ignore_index=peer_step.VOCABULARY)
+
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
+        return optimizer, batches, loss, "real_tokens"
+
+    peer_ways.measure(case, options, subject)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=4)
-    parser.add_argument("--cases", default="sdpa-rope,einsum-rope,einsum-algebraic")
+    peer_ways.add_options(parser, "sdpa-rope,einsum-rope,einsum-algebraic", 4)
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    for name in options.cases.split(","):
-        measure(name, options.steps)
+    peer_ways.begin(options)
+    for name in options.cases:
+        measure(name, options)
