@@ -4,6 +4,8 @@
 # torch==2.13.0; for the part `encodings` also onnx, onnxruntime and jax). Usage: ./dev bench [PART …], with the parts plans, parallel,
 # kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, linalg, scores, step, tree-step, image-step,
 # decoder-step, torch and peers.
+# Training steps and attention stand beside PyTorch at its best on this machine: float32 and bfloat16, as written and compiled, and on
+# AMD processors once more with MKL's fast path, which MKL keeps for Intel's. peer_best.py says all rows and the ratio to the best.
 set -eu
 build=build/release/bench
 [ $# -gt 0 ] || set -- plans parallel kernels apply attention decode generation kinds encodings trees groups linalg scores step tree-step \
@@ -17,16 +19,42 @@ peer() {
     fi
 }
 
+# MKL asks a function of its own whether it may take its fast path; one that is loaded before it says yes.
+fast_mkl=
+if grep -q AuthenticAMD /proc/cpuinfo 2>/dev/null; then
+    fast_mkl=$PWD/$build/fast_mkl.so
+    echo 'int mkl_serv_intel_cpu_true(void) { return 1; }' | ${CC:-cc} -shared -fPIC -x c -o "$fast_mkl" - || fast_mkl=
+fi
+
+# A peer that is compared in all of PyTorch's ways.
+peer_at_its_best() {
+    peer "$@"
+    if [ -n "$fast_mkl" ]; then
+        LD_PRELOAD=$fast_mkl LOCUS_PEER_MKL='fast path' peer "$@"
+    fi
+}
+
+# A training step in both precisions beside a peer's: all rows, then the ratios. step SHAPE PEER [OPTION …]
+step_beside() {
+    shape=$1
+    shift
+    for precision in float32 bf16; do
+        "$build/bench_step" --json --shape "$shape" --precision $precision >"$build/step_$precision.json"
+    done
+    peer_at_its_best "$@" >"$build/step_peer.jsonl"
+    python3 bench/peer_best.py "$build/step_float32.json" "$build/step_bf16.json" "$build/step_peer.jsonl"
+}
+
 for part in "$@"; do
     case $part in
-    plans | parallel | kernels | apply | decode | kinds | groups | linalg | scores | step)
+    plans | parallel | kernels | apply | decode | kinds | groups | linalg | scores)
         echo "== $part"
         "$build/bench_$part"
         ;;
     attention)
         echo "== $part"
         "$build/bench_attention"
-        peer bench/peer_attention.py
+        peer_at_its_best bench/peer_attention.py
         ;;
     encodings) # every encoding for prefill and decode, and whoever else can do it
         echo "== $part"
@@ -46,23 +74,23 @@ for part in "$@"; do
             "$build/bench_trees"
         fi
         ;;
+    step)
+        echo "== $part"
+        step_beside published bench/peer_step.py
+        ;;
     tree-step)
         echo "== $part"
-        "$build/bench_step" --shape trees
-        peer bench/peer_tree_step.py
+        step_beside trees bench/peer_tree_step.py
         ;;
-    image-step)
+    image-step) # without stochastic depth and with it
         echo "== $part"
-        "$build/bench_step" --shape cifar10
-        peer bench/peer_image_step.py
-        peer bench/peer_image_step.py --depth 0.1 --cases sdpa-none
+        step_beside cifar10 bench/peer_image_step.py
+        peer_at_its_best bench/peer_image_step.py --depth 0.1 --cases sdpa-none
         ;;
-    decoder-step)
+    decoder-step) # and with a language model's vocabulary
         echo "== $part"
-        "$build/bench_step" --shape decoder
-        peer bench/peer_decoder_step.py
-        "$build/bench_step" --shape text # a language model's vocabulary
-        peer bench/peer_decoder_step.py --batch 8 --length 513 --vocabulary 8000
+        step_beside decoder bench/peer_decoder_step.py
+        step_beside text bench/peer_decoder_step.py --batch 8 --length 513 --vocabulary 8000
         ;;
     generation) # decoding with a whole model; the same parameters for both
         echo "== $part"
@@ -79,8 +107,7 @@ for part in "$@"; do
         fi
         ;;
     peers)
-        echo "== peers: a training step, rotate-half"
-        peer bench/peer_step.py
+        echo "== peers: rotate-half"
         peer bench/peer_apply.py
         ;;
     *)

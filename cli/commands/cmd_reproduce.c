@@ -68,10 +68,11 @@ static char *file_name(const reproduce *job, const char *end) {
         snprintf(seed, sizeof seed, "-seed-%" PRIu64, table->first_seed);
     name_part(job, part);
     if (path != NULL) {
-        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
+        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
                  table->setup == LAB_SETUP_CODE ? "-code" : "", decays[table->decay],
                  init ? inits[cli_choice(job->arguments, "embedding-init")] : "",
                  shifted ? paths[cli_choice(job->arguments, "tree-paths")] : "",
+                 table->asked.precision == LAB_BF16 ? "-bf16" : "",
                  cli_flag(job->arguments, "factors") ? "-factors" : "", cli_flag(job->arguments, "more") ? "-more" : "",
                  cli_flag(job->arguments, "drop-worst") ? "-drop-worst" : "",
                  cli_given_by_user(job->arguments, "pretrained") ? "-pretrained" : "", seed, part, end);
@@ -407,6 +408,7 @@ static const cli_option options[] = {
      "table1: with embeddings unit also what is added to them times √D, the logits divided by √D, and both", 0, 0},
     {"tree-paths", 0, CLI_CHOICE, "own|next|code", NULL,
      "trees: tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)", 0, 0},
+    {"precision", 0, CLI_CHOICE, "float32|bf16", NULL, "of matrix products; sums, weights and all else are float32", 0, 0},
     {"drop-worst", 0, CLI_FLAG, NULL, NULL, "roper: leave the worst seed of each field out, as published", 0, 0},
     {"more", 0, CLI_FLAG, NULL, NULL,
      "table3: also rope on two axes, mixed, string and none; roper: also algebraic with and without values, trees", 0,

@@ -39,6 +39,7 @@ int cli_reproduce_request(const cli_arguments *arguments, lab_store *recorded, l
         .decay = (lab_decay_choice)cli_choice(arguments, "decay"),
         .more = cli_flag(arguments, "more"),
         .factors = cli_flag(arguments, "factors"),
+        .precision = (lab_precision)cli_choice(arguments, "precision"),
         .first_seed = (uint64_t)cli_integer(arguments, "seed"),
         .seeds = (size_t)cli_integer(arguments, "seeds"),
         .drop_worst = cli_flag(arguments, "drop-worst"),

@@ -82,6 +82,7 @@ typedef struct lab_reproduction_request {
     lab_inits inits;  /* as the table: both for words, scaled for trees; images have no embedding */
     bool paths_given; /* where trees' tokens stand; not given: as the set-up says */
     lab_tree_paths tree_paths;
+    lab_precision precision;
     uint64_t first_seed;
     size_t seeds;           /* 0: 3; of images 1 below budget paper; of roper 10 at budget paper */
     bool drop_worst;        /* roper; at budget paper without `seeds` so or so, as published */

@@ -238,6 +238,7 @@ static locus_status fill_column(lab_reproduction_column *column, const maker *of
     config->model.embedding_init = as->init;
     config->model.position_scale = as->positions;
     config->model.logit_scale = as->logits;
+    config->model.precision = request->precision;
     if (request->paths_given && lab_class_field(task->class, "tree_paths") != NULL)
         config->model.tree_paths = request->tree_paths;
     if (lab_class_option(task->class, "data") != NULL)

@@ -52,7 +52,8 @@ static bool is_size(const char *name) {
     static const char *const others[] = {
         "task",   "encoding",           "budget",         "seed",    "data_seed", "steps",
         "epochs", "checkpoint_seconds", "evaluate_every", "order",   "asked",     "classes",
-        "digest", "pretrained_digest",  "tree_paths",     "numerics"};
+        "digest", "pretrained_digest",  "tree_paths",     "numerics",
+        "precision"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0)
             return false;
@@ -236,6 +237,8 @@ static void write_notes(const lab_reproduction_view *view, FILE *stream, const c
     if (table->decay == LAB_DECAY_NOBODY && !is_table(table, "roper") && !is_table(table, "listops"))
         fprintf(stream, "%sno scheme has a decay; the published algebraic schemes have 0.98.\n", bullet);
     write_paths_note(table, stream, bullet);
+    if (table->columns[0].config.model.precision == LAB_BF16)
+        fprintf(stream, "%soperands of matrix products are rounded to bfloat16, all else is float32.\n", bullet);
     if (lab_reproduction_has_scales(table)) {
         fprintf(
             stream,
