@@ -449,8 +449,8 @@ static double print_head(const shape *s, int json, int *failed) {
                        s->mean, s->deviation);
     (void)printf("%s, %s: dim %zu, %s; matrix products %.1f GFLOP/s, %zu threads\n"
                  "%-46s %9s %9s %10s %9s %7s %8s %8s\n",
-                 s->name, precision_names[precision], s->dim, batch, peak.peak, locus_threads(), "encoding", "best ms", "median ms", "tokens/s",
-                 "GFLOP/s", "peak", "arena MB", "RSS MB");
+                 s->name, precision_names[precision], s->dim, batch, peak.peak, locus_threads(), "encoding", "best ms",
+                 "median ms", "tokens/s", "GFLOP/s", "peak", "arena MB", "RSS MB");
     return peak.peak;
 }
 
@@ -476,7 +476,8 @@ static int run_cases(const shape *s, const char *const *list, size_t count, size
 }
 
 static int usage(void) {
-    (void)fputs("usage: bench_step [--json] [--steps N] [--precision float32|bf16] [--shape published|small|short|trees|cifar10|decoder|"
+    (void)fputs("usage: bench_step [--json] [--steps N] [--precision float32|bf16] [--shape "
+                "published|small|short|trees|cifar10|decoder|"
                 "decoder-short|text] [SPEC …]\n",
                 stderr);
     return 2;

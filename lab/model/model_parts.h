@@ -101,7 +101,7 @@ struct lab_model {
     lab_image_part image;
     lab_text_part text;
     lab_class_head head;
-    lab_linear output; /* decoder: logits = y Wᵀ; its weight may be the embedding */
+    lab_linear output;         /* decoder: logits = y Wᵀ; its weight may be the embedding */
     uint16_t *rounded_weights; /* what bfloat16 products read of all linear layers; NULL: there are none */
     lab_arena arena;           /* activations */
     lab_step_buffers step;

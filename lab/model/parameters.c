@@ -182,12 +182,11 @@ static lab_linear declare_dense(declaration *d, const char *name, size_t outputs
 static void declare_image_classifier(declaration *d, lab_model *model) {
     const lab_model_config *config = &model->config;
     const slot kernel = declare(d, config->dim, config->image_channels * LAB_CONVOLUTION_TAPS, "convolution.weight");
-    model->image.convolution =
-        (lab_convolution){.channels = config->image_channels,
-                          .side = config->image_side,
-                          .filters = config->dim,
-                          .weight = kernel.value,
-                          .weight_gradient = kernel.gradient};
+    model->image.convolution = (lab_convolution){.channels = config->image_channels,
+                                                 .side = config->image_side,
+                                                 .filters = config->dim,
+                                                 .weight = kernel.value,
+                                                 .weight_gradient = kernel.gradient};
     declare_stack(d, "encoder", &model->encoder);
     const slot weight = declare(d, 1, config->dim, "pooling.weight"), bias = declare(d, 1, 0, "pooling.bias");
     model->image.pooling = (lab_pooling){config->dim, weight.value, bias.value, weight.gradient, bias.gradient};

@@ -43,8 +43,7 @@ static void visit_all(lab_model *model, matrix_visit *call, void *context) {
     if (convolution->weight == NULL)
         return;
     const size_t patch = convolution->channels * LAB_CONVOLUTION_TAPS;
-    call(context, &convolution->forward,
-         &(weights){{convolution->weight, patch, true}, patch, convolution->filters});
+    call(context, &convolution->forward, &(weights){{convolution->weight, patch, true}, patch, convolution->filters});
 }
 
 /* ---- room ---- */

@@ -110,8 +110,7 @@ static dnnl_status_t primitive_build(primitive *own, dnnl_primitive_attr_t how) 
     if (status == dnnl_success)
         status = dnnl_primitive_create(&own->made, plan);
     if (status == dnnl_success)
-        own->scratch =
-            dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0));
+        own->scratch = dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0));
     if (plan)
         (void)dnnl_primitive_desc_destroy(plan);
     return status;

@@ -123,13 +123,12 @@ void lab_bf16_matrix_block_fill(const lab_bf16_matrix *matrix, const lab_bf16_so
 static void panels_run(const lab_bf16_matrix *matrix, const lab_bf16_rows *call, const uint16_t *left) {
     const size_t depth = depth_of(matrix), columns = call->columns > 0 ? call->columns : matrix->columns - call->first;
     for (size_t c = 0; c < columns; c += PANEL)
-        half_product_run(&(half_product){
-            .shape = {call->rows, least(columns - c, PANEL), depth},
-            .left = left,
-            .right = matrix->values + (call->first + c) * depth,
-            .result = call->result + c,
-            .result_stride = call->result_stride,
-            .keep = call->keep});
+        half_product_run(&(half_product){.shape = {call->rows, least(columns - c, PANEL), depth},
+                                         .left = left,
+                                         .right = matrix->values + (call->first + c) * depth,
+                                         .result = call->result + c,
+                                         .result_stride = call->result_stride,
+                                         .keep = call->keep});
 }
 
 void lab_bf16_multiply(const lab_bf16_matrix *matrix, const lab_bf16_rows *call) {

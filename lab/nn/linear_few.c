@@ -83,7 +83,9 @@ static void panel_task(void *context, size_t index, size_t worker) {
     const size_t outputs = call->linear->outputs, first = index * call->panel;
     const size_t count = outputs - first < call->panel ? outputs - first : call->panel;
     (void)worker;
-    (call->linear->forward.values ? panel_of_bf16 : is_swapped(call) ? panel_swapped : panel_multiply)(call, first, count);
+    (call->linear->forward.values ? panel_of_bf16
+     : is_swapped(call)           ? panel_swapped
+                                  : panel_multiply)(call, first, count);
     for (size_t r = 0; call->bias && r < call->rows; ++r) {
         float *restrict y = call->y + r * outputs + first;
         const float *restrict bias = call->bias + first;

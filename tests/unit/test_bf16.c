@@ -182,7 +182,8 @@ static void check_result(const operands *o) {
         assert_true(fabs(got - whole - kept) <= lost + (0x1p-8 + 0x1p-18) * size);
     }
     for (size_t i = 0; i < p->rows; ++i) /* what lies between rows is nobody's */
-        assert_memory_equal(o->result + i * p->result_stride + p->columns, o->before + i * p->result_stride + p->columns,
+        assert_memory_equal(o->result + i * p->result_stride + p->columns,
+                            o->before + i * p->result_stride + p->columns,
                             (p->result_stride - p->columns) * sizeof(float));
 }
 
@@ -305,8 +306,8 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounding), cmocka_unit_test(test_layout),      cmocka_unit_test(test_products),
-        cmocka_unit_test(test_list),     cmocka_unit_test(test_matrix),      cmocka_unit_test(test_many_shapes),
+        cmocka_unit_test(test_rounding), cmocka_unit_test(test_layout), cmocka_unit_test(test_products),
+        cmocka_unit_test(test_list),     cmocka_unit_test(test_matrix), cmocka_unit_test(test_many_shapes),
         cmocka_unit_test(test_threads),
     };
     int without = 1;

@@ -50,10 +50,9 @@ const char *lab_decay_name(const lab_reproduction *table) {
 
 static bool is_size(const char *name) {
     static const char *const others[] = {
-        "task",   "encoding",           "budget",         "seed",    "data_seed", "steps",
-        "epochs", "checkpoint_seconds", "evaluate_every", "order",   "asked",     "classes",
-        "digest", "pretrained_digest",  "tree_paths",     "numerics",
-        "precision"};
+        "task",   "encoding",           "budget",         "seed",     "data_seed", "steps",
+        "epochs", "checkpoint_seconds", "evaluate_every", "order",    "asked",     "classes",
+        "digest", "pretrained_digest",  "tree_paths",     "numerics", "precision"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0)
             return false;

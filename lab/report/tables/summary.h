@@ -59,13 +59,13 @@ typedef struct lab_summary_section {
     bool unpublished;            /* nothing is published of such data, whatever the task's name */
     char title[64];              /* the task's name, of trees with its order, of expressions with what is asked:
                               "tree-copy, depth first", "listops, parity", "listops, digit, pretrained" */
-    char apart[160];    /* "rate 0.0003, layers 2": in what it differs from others of the same name; "": nothing */
-    const char *config; /* JSON of its first run: what all runs of a section share, but seed and encoding */
-    char scales[80]; /* ", positions times √D, logits over √D, bfloat16 products", behind the embedding's
+    char apart[160];       /* "rate 0.0003, layers 2": in what it differs from others of the same name; "": nothing */
+    const char *config;    /* JSON of its first run: what all runs of a section share, but seed and encoding */
+    char scales[80];       /* ", positions times √D, logits over √D, bfloat16 products", behind the embedding's
                         initialisation; "": none of them */
-    char data[160];  /* "words of length N(24, 2.4) over 20 symbols", "binary trees of depth N(5, 1), 20 symbols",
+    char data[160];        /* "words of length N(24, 2.4) over 20 symbols", "binary trees of depth N(5, 1), 20 symbols",
                               "CIFAR-10, 50,000 training images" if the runs say so, else "" */
-    char note[64];   /* behind these where a task is described: "read and written level by level" */
+    char note[64];         /* behind these where a task is described: "read and written level by level" */
     double trained_length; /* mean length of the training words, depth of the trees; 0: unknown */
     size_t lengths[LAB_SUMMARY_MAX_LENGTHS], length_count; /* further mean lengths, or depths, tested; ascending */
     lab_summary_bins depths, nodes;                        /* trees; of expressions nodes are tokens */

@@ -32,6 +32,5 @@ void lab_train_name(const lab_train_config *config, char *name, size_t size) {
              config->pretrained_digest != 0 ? "-pretrained" : "", *attention != '\0' ? "-" : "", attention,
              config->setup == LAB_SETUP_CODE ? "-code" : "", inits[config->model.embedding_init],
              positions[config->model.position_scale], logits[config->model.logit_scale],
-             precisions[config->model.precision], config->seed,
-             (uint32_t)(lab_config_hash(config) >> 32));
+             precisions[config->model.precision], config->seed, (uint32_t)(lab_config_hash(config) >> 32));
 }
