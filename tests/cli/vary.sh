@@ -23,6 +23,16 @@ sweep --vary rate=1e-4 --layers 1 --no-page | grep -q '^copy · budget custom' |
 sweep --layers 1 --vary 'attention=softmax,soft(landmarks=4, sharpness=1)' --no-page >out 2>err || true
 ! grep -q 'empty value' err || fail "commas in parentheses part values: $(cat err)"
 
+# Precision is recorded, in names, configurations and titles; what it was before it had a name is not.
+sweep --layers 1 --vary precision=float32,bf16 --no-page --store p/locus.db >out
+grep -q '^copy · precision bf16 .*bfloat16 products' out || fail "the section of bf16 is not called so: $(cat out)"
+[ "$(grep -c 'bfloat16' out)" = 1 ] || fail "float32 has bfloat16 products: $(cat out)"
+"$locus" runs diff 1 2 --store p/locus.db >out
+grep -q '^precision *– *bf16' out || fail "runs diff does not say the precision: $(cat out)"
+grep -q 'copy-rope-custom-bf16-s0-' out || fail "the run is not called bf16: $(cat out)"
+"$locus" runs show 2 --store p/locus.db --json | grep -q '"precision":[[:space:]]*"bf16"' || fail "it is not in the configuration"
+refuses 2 "precision is one of float32|bf16, not 'fp16'" sweep --vary precision=fp16
+
 refuses 2 "no task has an option 'rte'; did you mean 'rate'" sweep --vary rte=1
 refuses 2 "no task has an option 'store'" sweep --vary store=1
 refuses 2 '--depth is for trees' sweep --vary depth=1,2
