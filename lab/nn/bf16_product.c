@@ -5,9 +5,9 @@
  * since oneDNN's fast products leave no gaps between rows.
  *
  * Where the depth is long, as tokens are in gradients of weights, it is cut into slabs of 2048: operands of one slab
- * are laid out by all threads, then all tiles add it to their results. A slab's depth is rounded up to a multiple of 64,
- * from 256 on of 256, for few shapes again. Runs, panels, slabs and tiles follow from shapes, and each is one thread's:
- * no bit depends on the number of threads. */
+ * are laid out by all threads, then all tiles add it to their results. A slab's depth is rounded up to a multiple of
+ * 64, from 256 on of 256, for few shapes again. Runs, panels, slabs and tiles follow from shapes, and each is one
+ * thread's: no bit depends on the number of threads. */
 #include "nn/bf16_product.h"
 #include "nn/bf16_primitive.h"
 #include "nn/clones.h"
