@@ -28,7 +28,7 @@ static const lab_task *find_task(const char *name) {
 /* What draws and shows a set of a task. */
 typedef int task_function(cli_arguments *arguments, const lab_task *task);
 
-static task_function make_pairs, inspect_pairs;
+static task_function make_none, make_pairs, inspect_pairs, inspect_own_pairs;
 
 /* Kinds whose sets are no JSON lines of pairs, and options of `data make` that are theirs alone. */
 static const struct data_kind {
@@ -42,7 +42,8 @@ static const struct data_kind {
      cli_data_inspect_text,
      {"train-text", "dev-text", "test-text", "vocabulary", "model", "json"}},
     {"expressions", cli_data_make_expressions, cli_data_inspect_expressions, {NULL}},
-    {"labelled sequences", cli_data_make_labelled, cli_data_inspect_labelled, {NULL}},
+    {"labelled sequences", make_none, cli_data_inspect_labelled, {NULL}},
+    {"own pairs", make_none, inspect_own_pairs, {NULL}},
     {NULL, make_pairs, inspect_pairs, {NULL}}, /* all others */
 };
 
@@ -78,6 +79,12 @@ static int refuse_strangers(const cli_arguments *arguments, const lab_task *task
 
 /* ---- make ---- */
 
+/* Own samples: nothing is drawn. */
+static int make_none(cli_arguments *arguments, const lab_task *task) {
+    (void)arguments;
+    return cli_usage_error("data make: %s reads samples of your own, there is nothing to draw", task->name);
+}
+
 static int make_pairs(cli_arguments *arguments, const lab_task *task) {
     lab_train_config config = {.task = task};
     lab_dataset set;
@@ -109,10 +116,29 @@ static int inspect_pairs(cli_arguments *arguments, const lab_task *task) {
     lab_dataset set;
     int status = cli_data_draw(&set, arguments, &config);
     if (status == 0) {
-        const cli_data_subject subject = {arguments->operands[0], &set, task, &config.data};
+        const cli_data_subject subject = {arguments->operands[0], &set, task, &config.data, NULL};
         status = cli_data_describe(&subject, arguments);
         lab_dataset_destroy(&set);
     }
+    return status;
+}
+
+static int inspect_own_pairs(cli_arguments *arguments, const lab_task *task) {
+    lab_train_config config = {.task = task};
+    lab_pair_facts facts;
+    lab_dataset set;
+    locus_error error;
+    int status = cli_require(arguments, "data");
+    (void)cli_put_options(arguments, &config);
+    if (status == 0 && lab_pairs_look(&config.data, 0, &facts, &error) != LOCUS_OK)
+        return cli_error(&error);
+    status = status ? status : cli_data_draw(&set, arguments, &config);
+    if (status != 0)
+        return status;
+    config.data.pairs.symbols = facts.vocabulary;
+    const cli_data_subject subject = {cli_text(arguments, "data"), &set, task, &config.data, &facts};
+    status = cli_data_describe(&subject, arguments);
+    lab_dataset_destroy(&set);
     return status;
 }
 
@@ -123,7 +149,7 @@ static int inspect_task(cli_arguments *arguments) {
 }
 
 static int inspect_file(cli_arguments *arguments) {
-    cli_data_subject subject = {arguments->operands[0], NULL, NULL, NULL};
+    cli_data_subject subject = {.name = arguments->operands[0]};
     lab_dataset set;
     struct stat found;
     if (stat(subject.name, &found) == 0 && S_ISDIR(found.st_mode))

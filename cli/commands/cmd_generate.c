@@ -6,12 +6,12 @@
 #include "output.h"
 #include "store_argument.h"
 #include "task/growth.h"
-#include "task/symbol_tree.h"
+#include "task/set_text.h"
 #include "task/tree_random.h"
 #include "train/configuration/config.h"
 #include "train/feed/cut_paths.h"
+#include "train/store/run_folder.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,38 +23,25 @@ typedef struct decoded {
 
 /* ---- what to decode ---- */
 
-/* "1 2 3" as one sample; its target is what the task makes of it. */
-static int read_words(lab_dataset *set, const char *text, const lab_train_config *config) {
-    const lab_task *task = config->task;
-    size_t room = strlen(text) / 2 + 1, n = 0;
-    memset(set, 0, sizeof *set);
-    set->input = malloc(room * sizeof *set->input);
-    set->input_offsets = calloc(2, sizeof *set->input_offsets);
-    set->target_offsets = calloc(2, sizeof *set->target_offsets);
-    if (set->input == NULL || set->input_offsets == NULL || set->target_offsets == NULL)
-        return cli_failure("out of memory");
-    for (const char *at = text + strspn(text, " ,\t"); *at != '\0'; at += strspn(at, " ,\t")) {
-        char *end;
-        errno = 0;
-        long symbol = strtol(at, &end, 10);
-        if (end == at || errno != 0 || symbol < 1 || (size_t)symbol > config->data.words.symbols) {
-            return cli_usage_error("--input: '%.20s' is no symbol: give numbers from 1 to %zu between spaces", at,
-                                   config->data.words.symbols);
-        }
-        set->input[n++] = (int32_t)symbol;
-        at = end;
-    }
-    if (n == 0) {
-        return cli_usage_error("--input: the word is empty; give numbers from 1 to %zu between spaces",
-                               config->data.words.symbols);
-    }
-    set->samples = 1;
-    set->input_offsets[1] = n;
-    set->target_offsets[1] = task->transform(n, NULL, NULL);
-    set->target = malloc((set->target_offsets[1] + 1) * sizeof *set->target);
-    if (set->target == NULL)
-        return cli_failure("out of memory");
-    task->transform(n, set->input, set->target);
+static int type_sample(lab_dataset *set, const char *text, const lab_train_config *config) {
+    locus_error error;
+    const locus_status status = config->task->class->typed(set, config->task, &config->data, text, &error);
+    return status == LOCUS_OK               ? 0
+           : status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("--%s: %s", error.argument, error.message)
+                                            : cli_error(&error);
+}
+
+/* Of one's own samples those of the file that is named, or of the test set; all of them if there are fewer. */
+static int read_samples(lab_dataset *set, cli_arguments *arguments, const lab_train_config *config) {
+    locus_error error;
+    const size_t wanted = (size_t)cli_integer(arguments, "n");
+    const lab_draw draw = {config->task, &config->data, LAB_SET_TEST, 0, config->data_seed};
+    if (config->data.path == NULL && config->data.test == NULL)
+        return cli_usage_error("give --input, or --test with a file of samples, or the --data that the run was made "
+                               "with");
+    if (lab_dataset_generate(set, &draw, &error) != LOCUS_OK)
+        return cli_error(&error);
+    set->samples = wanted < set->samples ? wanted : set->samples;
     return 0;
 }
 
@@ -79,7 +66,8 @@ static int allocate(decoded *out, const lab_dataset *set, bool trees) {
     out->lengths = malloc((n + 1) * sizeof *out->lengths);
     out->offsets = malloc((n + 1) * sizeof *out->offsets);
     for (size_t s = 0; out->limits != NULL && s < n; s++) {
-        out->limits[s] = set->target_offsets[s + 1] - set->target_offsets[s] + 9;
+        out->limits[s] =
+            (set->target_offsets != NULL ? set->target_offsets[s + 1] - set->target_offsets[s] : set->longest) + 9;
         total += out->limits[s];
     }
     out->tokens = malloc((total + 1) * sizeof *out->tokens);
@@ -112,8 +100,13 @@ static int decode(lab_model *model, const lab_dataset *set, const lab_train_conf
     int result = allocate(out, set, trees);
     if (result != 0)
         return result;
-    const lab_grower_input input = {config->task,       &config->data, set->samples,
-                                    set->input_offsets, set->input,    out->limits};
+    const lab_grower_input input = {.task = config->task,
+                                    .options = &config->data,
+                                    .table = set->children,
+                                    .samples = set->samples,
+                                    .input_offsets = set->input_offsets,
+                                    .input = set->input,
+                                    .limits = out->limits};
     lab_grower *grower = NULL;
     locus_status status = trees ? lab_grower_create(&grower, &input, &error) : LOCUS_OK;
     const lab_growth growth = {lab_grower_grow, grower};
@@ -138,40 +131,32 @@ static bool is_right(const lab_dataset *set, const decoded *out, size_t s) {
            memcmp(out->tokens + out->offsets[s], set->target + set->target_offsets[s], m * sizeof *out->tokens) == 0;
 }
 
-/* Some tokens of a sample; parents NULL: a word. */
+/* Some tokens of a sample; parents NULL: a sequence. */
 typedef struct tokens {
-    const int32_t *ids, *parents, *branches;
+    const lab_dataset *set;
+    const int32_t *ids;
+    lab_tree_nodes nodes;
     size_t count;
 } tokens;
 
-static tokens tokens_of(const int32_t *ids, const lab_tree_nodes *nodes, size_t first, size_t count) {
+static tokens tokens_of(const lab_dataset *set, const int32_t *ids, const lab_tree_nodes *nodes, size_t first,
+                        size_t count) {
     const bool tree = nodes->parents != NULL;
-    return (tokens){ids + first, tree ? nodes->parents + first : NULL, tree ? nodes->branches + first : NULL, count};
+    return (tokens){
+        set, ids + first, {tree ? nodes->parents + first : NULL, tree ? nodes->branches + first : NULL}, count};
 }
 
-static char *tree_text(const tokens *t) {
-    lab_tree tree = {0};
-    locus_error error;
-    if (lab_tree_from_parents(&tree, t->count, t->ids, t->parents, t->branches, &error) != LOCUS_OK)
-        exit(cli_error(&error));
-    char *text = lab_tree_string(&tree);
-    lab_tree_destroy(&tree);
-    return text;
-}
-
-static char *word_text(const tokens *t) {
-    char *text = calloc(t->count * 12 + 1, 1);
-    for (size_t i = 0, used = 0; text != NULL && i < t->count; i++)
-        used += (size_t)snprintf(text + used, 13, "%s%d", i == 0 ? "" : " ", (int)t->ids[i]);
-    return text;
+static tokens side_of(const lab_dataset *set, const int32_t *ids, const lab_tree_nodes *nodes, const size_t *offsets) {
+    return offsets != NULL ? tokens_of(set, ids, nodes, offsets[0], offsets[1] - offsets[0]) : (tokens){.set = set};
 }
 
 /* "1 2 3", or "(11 3 2)" of a tree; what is no whole tree yet is printed as far as it has grown. From malloc; without
  * memory the program ends. */
 static char *text_of(const tokens *t) {
-    char *text = t->parents != NULL ? tree_text(t) : word_text(t);
+    locus_error error;
+    char *text = lab_set_text(t->set, t->ids, &t->nodes, t->count, &error);
     if (text == NULL)
-        exit(cli_failure("out of memory for the text of a sample"));
+        exit(cli_error(&error));
     return text;
 }
 
@@ -181,11 +166,13 @@ static void print_tokens(const char *label, const tokens *t, const char *after) 
     free(text);
 }
 
+/* Tokens that have names are no numbers that a reader knows. */
 static void add_tokens(cJSON *object, const char *name, const tokens *t) {
-    cJSON *list = cJSON_AddArrayToObject(object, name);
-    for (size_t i = 0; i < t->count; i++)
+    const bool named = t->set->names != NULL;
+    cJSON *list = named ? NULL : cJSON_AddArrayToObject(object, name);
+    for (size_t i = 0; !named && i < t->count; i++)
         cJSON_AddItemToArray(list, cJSON_CreateNumber(t->ids[i]));
-    if (t->parents != NULL) {
+    if (named || t->nodes.parents != NULL) {
         char label[32], *text = text_of(t);
         snprintf(label, sizeof label, "%s_text", name);
         cJSON_AddStringToObject(object, label, text);
@@ -193,32 +180,44 @@ static void add_tokens(cJSON *object, const char *name, const tokens *t) {
     }
 }
 
-static void print_sample(const tokens parts[3], bool first, bool right) {
-    const bool tree = parts[0].parents != NULL;
-    print_tokens(first ? "input " : "\ninput ", &parts[0], "");
-    print_tokens("output", &parts[1], right ? "  (right)" : tree ? "  (wrong)" : "");
-    if (!right)
-        print_tokens("target", &parts[2], "");
+/* A sample: input, output, target. */
+typedef struct shown {
+    tokens parts[3];
+    bool known, right; /* its target, and whether the output is that */
+} shown;
+
+static void print_sample(const shown *sample, bool first) {
+    const bool tree = sample->parts[0].nodes.parents != NULL;
+    print_tokens(first ? "input " : "\ninput ", &sample->parts[0], "");
+    print_tokens("output", &sample->parts[1], sample->right ? "  (right)" : tree ? "  (wrong)" : "");
+    if (sample->known && !sample->right)
+        print_tokens("target", &sample->parts[2], "");
+}
+
+static void add_sample(cJSON *list, const shown *sample) {
+    cJSON *object = cJSON_CreateObject();
+    add_tokens(object, "input", &sample->parts[0]);
+    add_tokens(object, "output", &sample->parts[1]);
+    if (sample->known) {
+        add_tokens(object, "target", &sample->parts[2]);
+        cJSON_AddBoolToObject(object, "exact", sample->right);
+    }
+    cJSON_AddItemToArray(list, object);
 }
 
 static int print(const lab_dataset *set, const decoded *out, bool json) {
     cJSON *list = json ? cJSON_CreateArray() : NULL;
+    const bool known = set->target_offsets != NULL;
     for (size_t s = 0; s < set->samples; s++) {
-        const size_t *from = set->input_offsets + s, *to = set->target_offsets + s;
-        const tokens parts[3] = {tokens_of(set->input, &set->input_tree, from[0], from[1] - from[0]),
-                                 tokens_of(out->tokens, &out->nodes, out->offsets[s], out->lengths[s]),
-                                 tokens_of(set->target, &set->target_tree, to[0], to[1] - to[0])};
-        const bool right = is_right(set, out, s);
-        if (json) {
-            cJSON *object = cJSON_CreateObject();
-            add_tokens(object, "input", &parts[0]);
-            add_tokens(object, "output", &parts[1]);
-            add_tokens(object, "target", &parts[2]);
-            cJSON_AddBoolToObject(object, "exact", right);
-            cJSON_AddItemToArray(list, object);
-        } else {
-            print_sample(parts, s == 0, right);
-        }
+        const shown sample = {{side_of(set, set->input, &set->input_tree, set->input_offsets + s),
+                               tokens_of(set, out->tokens, &out->nodes, out->offsets[s], out->lengths[s]),
+                               side_of(set, set->target, &set->target_tree, known ? set->target_offsets + s : NULL)},
+                              known,
+                              known && is_right(set, out, s)};
+        if (json)
+            add_sample(list, &sample);
+        else
+            print_sample(&sample, s == 0);
     }
     return json ? cli_json_print(list) : 0;
 }
@@ -235,6 +234,17 @@ static int check(const cli_arguments *arguments, const lab_run *trained) {
     if (task->children != NULL && cli_given_by_user(arguments, "input"))
         return cli_usage_error("--input is for words; trees are drawn from the test set, with -n and --depth");
     return cli_generate_refuse(arguments, task);
+}
+
+static int get_samples(lab_dataset *set, cli_arguments *arguments, lab_train_config *config, const char *folder) {
+    const char *text = cli_text(arguments, "input");
+    lab_task_options options = config->data;
+    config->data.kept = folder;
+    config->data.path = cli_text(arguments, "data");
+    config->data.test = cli_text(arguments, "test");
+    return text != NULL                ? type_sample(set, text, config)
+           : config->task->class->read ? read_samples(set, arguments, config)
+                                       : draw_samples(set, arguments, config, &options);
 }
 
 static bool is_decoder(const lab_run *trained) {
@@ -255,9 +265,8 @@ static int generate(cli_arguments *arguments, const cli_store *store, const lab_
         return cli_generate_decoder(arguments, store, trained);
     if (lab_train_load(trained, store->folder, &config, &model, &error) != LOCUS_OK)
         return cli_error(&error);
-    const char *text = cli_text(arguments, "input");
-    lab_task_options options = config.data;
-    status = text != NULL ? read_words(&set, text, &config) : draw_samples(&set, arguments, &config, &options);
+    char *folder = lab_run_path(store->folder, trained->name, NULL);
+    status = folder == NULL ? cli_failure("out of memory") : get_samples(&set, arguments, &config, folder);
     if (status == 0 && lab_cut_paths_note(&config, &set, note, sizeof note))
         cli_note("%s", note);
     status = status ? status : decode(model, &set, &config, &out);
@@ -268,6 +277,7 @@ static int generate(cli_arguments *arguments, const cli_store *store, const lab_
     free(out.tokens);
     free(out.nodes.parents);
     free(out.nodes.branches);
+    free(folder);
     lab_dataset_destroy(&set);
     lab_model_destroy(&model);
     return status;
@@ -295,10 +305,14 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"input", 'i', CLI_TEXT, "WORD", NULL, "the input word, as in \"1 2 3\"; words only", 0, 0},
+    {"input", 'i', CLI_TEXT, "WORD", NULL, "the input, as in \"1 2 3\", or a text as in training; words and own pairs",
+     0, 0},
     {"n", 'n', CLI_INTEGER, "N", "3", "this many samples of the test set; not of text", 1, 100000},
     {"length", 'l', CLI_NUMBER, "MEAN", NULL, "words: mean length of these (as trained)", 1, 1e6},
     {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth of these (as trained)", 0, LAB_TREE_MOST_DEPTH},
+    {"test", 0, CLI_TEXT, "FILE", NULL, "own pairs: the file whose samples are decoded", 0, 0},
+    {"data", 0, CLI_TEXT, "FILE", NULL, "own pairs: the file that the run was made with, whose test set is decoded", 0,
+     0},
     CLI_DECODER_OPTIONS,
     CLI_STORE_OPTION,
 };
@@ -309,7 +323,8 @@ const cli_command cli_command_generate = {
     .operands = "RUN",
     .details = "Decoding with a key-value cache. RUN is a name, a unique beginning of one, or a number of "
                "'locus runs'.\n\n"
-               "Words and trees are decoded greedily. A tree grows from the symbols that are generated, in the order "
+               "Words, trees and own pairs are decoded greedily. A tree grows from the symbols that are generated, in "
+               "the order "
                "that the run was trained with, and is over when no child is open.\n\n"
                "A decoder goes on with a prompt: the prompt and what follows are printed as they come, with --quiet "
                "what follows only. A problem ends with its '#'; without a prompt, -n problems of the test set are "
@@ -320,6 +335,7 @@ const cli_command cli_command_generate = {
                "printed, and the exit status is 1.",
     .examples = "locus generate copy-rope-smoke-s0 --input '3 1 4 1 5 9 2 6'\n"
                 "locus generate 1 -n 5\n"
+                "locus generate pairs-rope --input 'a text of mine'\n"
                 "locus generate addition-rope --prompt '?d=77+38446365; '\n"
                 "locus generate text-rope --prompt 'The ' --temperature 0.7 --top-k 40 --seed 1 --tokens 100\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,

@@ -3,15 +3,10 @@
 #include "data_labelled.h"
 
 #include "output.h"
-#include "task/labelled.h"
+#include "task/own/labelled.h"
 #include "task_options.h"
 
 static const char *const sets[] = {"train", "dev", "test"};
-
-int cli_data_make_labelled(cli_arguments *arguments, const lab_task *task) {
-    (void)arguments;
-    return cli_usage_error("data make: %s reads samples of your own, there is nothing to draw", task->name);
-}
 
 static int print_json(const char *path, const lab_labelled_facts *facts) {
     cJSON *root = cJSON_CreateObject();

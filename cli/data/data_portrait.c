@@ -2,9 +2,9 @@
 /* A word has an end token, which counts in its chance rate; trees and problems have none. */
 #include "data_portrait.h"
 
-#include "data_lines.h"
 #include "output.h"
 #include "task/problem.h"
+#include "task/set_text.h"
 #include "task/symbol_tree.h"
 #include "task/task_class.h"
 
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define MOST_SHOWN 240 /* bytes of a text */
+#define MOST_WORD 40   /* symbols */
 
 typedef struct spread {
     size_t least, most;
@@ -154,6 +155,18 @@ static void add_spread(cJSON *root, const char *side_name, const char *what, con
     cJSON_AddNumberToObject(object, "deviation", found->deviation);
 }
 
+static const char *const set_names[] = {"train", "dev", "test"};
+
+static void add_sets(cJSON *root, const lab_pair_facts *facts) {
+    for (size_t s = 0; s < 3; s++) {
+        cJSON *set = cJSON_AddObjectToObject(root, set_names[s]);
+        cJSON_AddNumberToObject(set, "samples", (double)facts->samples[s]);
+        cJSON_AddNumberToObject(set, "in_training_set", (double)facts->shared[s]);
+        cJSON_AddNumberToObject(set, "unknown_tokens", (double)facts->unknown[s]);
+    }
+    cJSON_AddBoolToObject(root, "decodes", facts->stuck == NULL);
+}
+
 static int print_json(const portrait *of) {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "subject", of->of->name);
@@ -166,6 +179,8 @@ static int print_json(const portrait *of) {
     cJSON_AddNumberToObject(root, "symbols_seen", (double)of->kinds);
     cJSON_AddNumberToObject(root, "vocabulary", (double)of->vocabulary);
     cJSON_AddNumberToObject(root, "chance", of->chance);
+    if (of->of->own != NULL)
+        add_sets(root, of->of->own);
     return cli_json_print(root);
 }
 
@@ -174,21 +189,21 @@ static void print_spread(const char *label, const char *what, const spread *foun
               found->deviation);
 }
 
-static void print_word(const side *row, size_t sample) {
-    size_t start = row->offsets[sample], count = row->offsets[sample + 1] - start;
-    for (size_t i = 0; i < count && i < 40; i++)
-        cli_print(" %d", (int)row->tokens[start + i]);
-    cli_print("%s\n", count > 40 ? " …" : "");
-}
-
-static int print_tree(const side *row, size_t sample) {
-    char *text = cli_data_tree_text(row->tokens, row->nodes, row->offsets + sample);
-    if (text != NULL) {
-        size_t length = strlen(text);
-        cli_print(" %.240s%s\n", text, length > 240 ? " …" : "");
-    }
+/* A word's first symbols, or a tree's first characters. */
+static int print_text(const portrait *of, const side *row, size_t sample) {
+    const size_t start = row->offsets[sample], all = row->offsets[sample + 1] - start;
+    const bool tree = row->nodes->parents != NULL;
+    const size_t count = tree || all < MOST_WORD ? all : MOST_WORD;
+    const lab_tree_nodes nodes = {tree ? row->nodes->parents + start : NULL,
+                                  tree ? row->nodes->branches + start : NULL};
+    locus_error error;
+    char *text = lab_set_text(of->of->set, row->tokens + start, &nodes, count, &error);
+    if (text == NULL)
+        return cli_error(&error);
+    cli_print(" %.*s%s\n", tree ? MOST_SHOWN : (int)strlen(text), text,
+              count < all || (tree && strlen(text) > MOST_SHOWN) ? " …" : "");
     free(text);
-    return text == NULL;
+    return 0;
 }
 
 static int print_characters(const lab_task *task, const side *row, size_t sample) {
@@ -209,12 +224,8 @@ static int print_sample(const portrait *of, size_t sample) {
     putchar('\n');
     for (size_t i = has_inputs(of) ? 0 : 1; status == 0 && i < 2; i++) {
         cli_print("%-6s", of->sides[i].name);
-        if (of->form == TREES)
-            status = print_tree(&of->sides[i], sample);
-        else if (of->form == PROBLEMS)
-            status = print_characters(of->of->task, &of->sides[i], sample);
-        else
-            print_word(&of->sides[i], sample);
+        status = of->form == PROBLEMS ? print_characters(of->of->task, &of->sides[i], sample)
+                                      : print_text(of, &of->sides[i], sample);
     }
     return status;
 }
@@ -250,10 +261,28 @@ static int print_table(const portrait *of) {
     return 0;
 }
 
+/* Of own pairs: the sets, what they share, what the vocabulary lacks. */
+static void print_sets(const lab_pair_facts *facts) {
+    cli_print("%-8s %zu training, %zu development and %zu test samples\n", "sets", facts->samples[0], facts->samples[1],
+              facts->samples[2]);
+    for (size_t s = 1; s < 3; s++) {
+        if (facts->shared[s] > 0)
+            cli_print("%-8s %zu of the %zu %s samples stand in the training set, too\n", "", facts->shared[s],
+                      facts->samples[s], set_names[s]);
+        if (facts->unknown[s] > 0)
+            cli_print("%-8s %zu tokens of the %s set are not in the training set\n", "", facts->unknown[s],
+                      set_names[s]);
+    }
+    if (facts->stuck != NULL)
+        cli_print("%-8s nothing is decoded: %s\n", "", facts->stuck);
+}
+
 static int print_portrait(const portrait *of, size_t shown) {
     int status = 0;
     const size_t samples = of->of->set->samples;
     cli_print("%s: %zu samples\n", of->of->name, samples);
+    if (of->of->own != NULL)
+        print_sets(of->of->own);
     for (size_t i = has_inputs(of) ? 0 : 1; i < 2; i++) {
         print_spread(of->sides[i].name, form_words[of->form].length, &of->sides[i].length);
         if (of->form == TREES)

@@ -26,10 +26,12 @@ enum {
 static const struct {
     const char *name, *kinds, *whose;
 } kind_options[] = {
-    {"input", "words", "words"},
+    {"input", "words own pairs", "words and own pairs"},
+    {"test", "own pairs", "own pairs"},
+    {"data", "own pairs", "own pairs"},
     {"length", "words", "words"},
     {"depth", "trees", "trees"},
-    {"n", "words trees problems", "samples of a test set"},
+    {"n", "words trees problems own pairs", "samples of a test set"},
     {"prompt", "problems text", "decoders"},
     {"prompts", "problems text", "decoders"},
     {"tokens", "problems text", "decoders"},

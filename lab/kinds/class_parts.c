@@ -46,6 +46,20 @@ const lab_curve_words lab_curves_of_sequences = {
     "development set; right: training loss. Lower is better.",
     true};
 
+const lab_bin_words lab_bins_of_trees = {
+    "nodes:",
+    "nodes",
+    {{"Test accuracy by depth of the tree", "Exact matches by depth", "Greedy exact matches by depth of the tree"},
+     {"Test accuracy by number of nodes", "Exact matches by nodes", "Greedy exact matches by number of nodes"}},
+    {"depth of the input tree, and how many such trees", "nodes of the input tree, and how many such trees"},
+    {"test accuracy, % of nodes", "exact matches, %", "greedy exact matches, %"},
+    {"depth", "nodes"},
+    4,
+    "Trees of the test set by their depth and by their number of nodes: nodes right under teacher forcing, and whole "
+    "trees right by greedy decoding. Means over seeds, each weighted by its samples; bars are ± one standard "
+    "deviation. Under each bin: how many trees it has, of which greedy decoding may have seen fewer.",
+    ", with exact matches under teacher forcing"};
+
 double lab_said_number(const struct cJSON *config, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, name);
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
@@ -66,4 +80,22 @@ const char *lab_grouped(double value, char *text, size_t size) {
     }
     text[used] = '\0';
     return text;
+}
+
+static void cap(size_t *samples, size_t most) {
+    *samples = *samples == 0 || *samples > most ? most : *samples;
+}
+
+void lab_own_cap(lab_train_config *config, const size_t samples[3]) {
+    cap(&config->train_samples, samples[LAB_SET_TRAIN]);
+    cap(&config->dev_samples, samples[LAB_SET_DEV]);
+    cap(&config->test_samples, samples[LAB_SET_TEST]);
+}
+
+bool lab_own_tell(const size_t samples[3], const size_t shared[3], char *text, size_t room) {
+    const bool shares = shared[LAB_SET_DEV] + shared[LAB_SET_TEST] > 0;
+    snprintf(text, shares ? room : 0,
+             "%zu of %zu development and %zu of %zu test samples stand in the training set, too: their scores say less",
+             shared[LAB_SET_DEV], samples[LAB_SET_DEV], shared[LAB_SET_TEST], samples[LAB_SET_TEST]);
+    return shares;
 }

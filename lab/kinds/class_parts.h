@@ -33,6 +33,25 @@ double lab_value_chance(const struct lab_outcome *outcome); /* one of the classe
 #define LAB_READ_SPEED_NOTE "Tokens are those that the model reads; nothing is padded." LAB_MEMORY_NOTE
 
 extern const lab_curve_words lab_curves_by_steps, lab_curves_of_sequences;
+extern const lab_bin_words lab_bins_of_trees;
+
+/* ---- own data (task/own/own_sets.h) ---- */
+
+/* Rows of all such kinds: where the sets are. */
+#define LAB_OWN_ROWS \
+    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"), \
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL), \
+        LAB_ROW(NULL, TEXT, AT(data.dev), LAB_WORD("dev", "PATH"), \
+                LAB_HELP("own data: development set (a tenth of --data)"), \
+                .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL), \
+        LAB_ROW(NULL, TEXT, AT(data.test), LAB_WORD("test", "PATH"), \
+                LAB_HELP("own data: test set (a tenth of --data)"), \
+                .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL)
+
+/* Sets are as large as their files, unless less is asked for. */
+void lab_own_cap(lab_train_config *config, const size_t samples[3]);
+/* What sets share, as one line; false: nothing. */
+bool lab_own_tell(const size_t samples[3], const size_t shared[3], char *text, size_t room);
 
 /* A configuration's own numbers and texts: 0 and NULL where it does not say. */
 double lab_said_number(const struct cJSON *config, const char *name);

@@ -1,31 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Labelled sequences of one's own (task/labelled.h), for an encoder with a classifier. */
+/* Labelled sequences of one's own (task/own/labelled.h), for an encoder with a classifier. */
 #include "io/fail.h"
 #include "kinds/class_parts.h"
-#include "task/labelled.h"
+#include "task/own/labelled.h"
+#include "task/own/own_text.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- options ---- */
 
-static const char *const token_names[] = {"words", "characters", "bytes", NULL};
-
 static const lab_option options[] = {
     {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.labelled.symbols)},
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
     LAB_ROW("labels", SIZE, AT(data.labelled.classes), .silent = "0", .flags = LAB_OPTION_LATER),
     LAB_ROW("tokens", NAMED, AT(data.labelled.tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
-            LAB_HELP("classify: what texts are cut into"), .names = token_names, .silent = "words",
+            LAB_HELP("own texts: what they are cut into"), .names = lab_token_names, .silent = "words",
             .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_DATA),
-    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
-            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
-    LAB_ROW(NULL, TEXT, AT(data.labelled.dev), LAB_WORD("dev", "FILE"),
-            LAB_HELP("classify: development set (a tenth of --data)"),
-            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
-    LAB_ROW(NULL, TEXT, AT(data.labelled.test), LAB_WORD("test", "FILE"),
-            LAB_HELP("classify: test set (a tenth of --data)"),
-            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
+    LAB_OWN_ROWS,
 };
 
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
@@ -37,11 +29,6 @@ static size_t classes(const lab_task_options *of) {
     return of->labelled.classes;
 }
 
-static void cap(size_t *samples, size_t most) {
-    *samples = *samples == 0 || *samples > most ? most : *samples;
-}
-
-/* Sets are as large as their files, unless less is asked for. */
 static locus_status look(lab_train_config *config, locus_error *error) {
     lab_labelled_facts facts;
     const locus_status status = lab_labelled_look(&config->data, config->data_seed, &facts, error);
@@ -50,9 +37,7 @@ static locus_status look(lab_train_config *config, locus_error *error) {
     config->data.labelled.symbols = facts.vocabulary;
     config->data.labelled.classes = facts.classes;
     config->data.digest = facts.digest;
-    cap(&config->train_samples, facts.samples[LAB_SET_TRAIN]);
-    cap(&config->dev_samples, facts.samples[LAB_SET_DEV]);
-    cap(&config->test_samples, facts.samples[LAB_SET_TEST]);
+    lab_own_cap(config, facts.samples);
     lab_labelled_facts_free(&facts);
     return LOCUS_OK;
 }
@@ -61,11 +46,7 @@ static bool tell(const lab_train_config *config, char *text, size_t room) {
     lab_labelled_facts facts;
     if (config->data.path == NULL || lab_labelled_look(&config->data, config->data_seed, &facts, NULL) != LOCUS_OK)
         return false;
-    const bool shares = facts.shared[LAB_SET_DEV] + facts.shared[LAB_SET_TEST] > 0;
-    snprintf(text, shares ? room : 0,
-             "%zu of %zu development and %zu of %zu test samples stand in the training set, too: their scores say less",
-             facts.shared[LAB_SET_DEV], facts.samples[LAB_SET_DEV], facts.shared[LAB_SET_TEST],
-             facts.samples[LAB_SET_TEST]);
+    const bool shares = lab_own_tell(facts.samples, facts.shared, text, room);
     lab_labelled_facts_free(&facts);
     return shares;
 }

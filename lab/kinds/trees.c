@@ -119,20 +119,6 @@ static void page_legend(const lab_legend_facts *facts, char *text, size_t room) 
              "tree that the emitted symbols build. <i>steps</i>: until 99 %% accuracy on the development set. ");
 }
 
-static const lab_bin_words bins = {
-    "nodes:",
-    "nodes",
-    {{"Test accuracy by depth of the tree", "Exact matches by depth", "Greedy exact matches by depth of the tree"},
-     {"Test accuracy by number of nodes", "Exact matches by nodes", "Greedy exact matches by number of nodes"}},
-    {"depth of the input tree, and how many such trees", "nodes of the input tree, and how many such trees"},
-    {"test accuracy, % of nodes", "exact matches, %", "greedy exact matches, %"},
-    {"depth", "nodes"},
-    4,
-    "Trees of the test set by their depth and by their number of nodes: nodes right under teacher forcing, and whole "
-    "trees right by greedy decoding. Means over seeds, each weighted by its samples; bars are ± one standard "
-    "deviation. Under each bin: how many trees it has, of which greedy decoding may have seen fewer.",
-    ", with exact matches under teacher forcing"};
-
 static const lab_score_column columns[] = {
     {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "nodes, %",
      lab_value_accuracy},
@@ -188,7 +174,7 @@ const lab_task_class lab_trees_class = {
     .page_legend = page_legend,
     .model_samples = LAB_PAIR_SAMPLES,
     .curves = &lab_curves_by_steps,
-    .bins = &bins,
+    .bins = &lab_bins_of_trees,
     .turns = "along the order or down a branch",
     .speed_note = LAB_PAIR_SPEED_NOTE,
     .generate = "trees: give -n",

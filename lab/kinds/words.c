@@ -7,6 +7,7 @@
 #include "io/fail.h"
 #include "kinds/class_parts.h"
 
+#include <errno.h>
 #include <locus/random.h>
 #include <math.h>
 #include <stdlib.h>
@@ -140,6 +141,40 @@ static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
     return of->words.symbols + 2; /* start and end */
 }
 
+/* "1 2 3"; its target is what the task makes of it. */
+static locus_status typed(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
+                          locus_error *error) {
+    size_t n = 0;
+    *set = (lab_dataset){.samples = 1};
+    set->input = malloc((strlen(text) / 2 + 1) * sizeof *set->input);
+    set->input_offsets = calloc(2, sizeof *set->input_offsets);
+    set->target_offsets = calloc(2, sizeof *set->target_offsets);
+    if (set->input == NULL || set->input_offsets == NULL || set->target_offsets == NULL)
+        return lab_fail_memory(error, "an input");
+    for (const char *at = text + strspn(text, " ,\t"); *at != '\0'; at += strspn(at, " ,\t")) {
+        char *end;
+        errno = 0;
+        const long symbol = strtol(at, &end, 10);
+        if (end == at || errno != 0 || symbol < 1 || (size_t)symbol > of->words.symbols) {
+            return lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
+                            "'%.20s' is no symbol: give numbers from 1 to %zu between spaces", at, of->words.symbols);
+        }
+        set->input[n++] = (int32_t)symbol;
+        at = end;
+    }
+    if (n == 0) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
+                        "the word is empty; give numbers from 1 to %zu between spaces", of->words.symbols);
+    }
+    set->input_offsets[1] = n;
+    set->target_offsets[1] = task->transform(n, NULL, NULL);
+    set->target = malloc((set->target_offsets[1] + 1) * sizeof *set->target);
+    if (set->target == NULL)
+        return lab_fail_memory(error, "an input");
+    task->transform(n, set->input, set->target);
+    return LOCUS_OK;
+}
+
 /* ---- budgets ---- */
 
 static void small(lab_train_config *config, const lab_budget_size *shrunk, double length) {
@@ -224,6 +259,7 @@ const lab_task_class lab_words_class = {
     .decodes = true,
     .looks_ahead = true,
     .ordered = true,
+    .typed = typed,
     .budgets = {smoke, quick, lab_budget_pairs},
     .as_code = lab_budget_tables_code,
     .columns = columns,

@@ -5,6 +5,7 @@
 #include "task/growth.h"
 
 #include "io/fail.h"
+#include "task/task_class.h"
 
 #include <stdlib.h>
 
@@ -21,14 +22,15 @@ typedef struct sprout {
 
 struct lab_grower {
     lab_grower_input input;
+    lab_order order;
     sprout *sprouts; /* [samples] */
     open_node *nodes;
 };
 
 locus_status lab_grower_create(lab_grower **grower, const lab_grower_input *input, locus_error *error) {
     *grower = NULL;
-    if (input->task == NULL || input->task->children == NULL)
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "task", "only outputs that are trees grow");
+    if (input->task == NULL || (input->task->children == NULL && input->table == NULL))
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "task", "only outputs that are trees, and say how they grow, do");
     lab_grower *made = calloc(1, sizeof *made);
     size_t total = 0;
     for (size_t s = 0; s < input->samples; s++) {
@@ -41,6 +43,7 @@ locus_status lab_grower_create(lab_grower **grower, const lab_grower_input *inpu
     }
     if (made != NULL) {
         made->input = *input;
+        made->order = lab_task_order(input->task, input->options);
         made->sprouts = calloc(input->samples + 1, sizeof *made->sprouts);
         made->nodes = calloc(total + 1, sizeof *made->nodes);
     }
@@ -86,6 +89,13 @@ static void take_place(sprout *sample, lab_order order, int32_t *parent, int32_t
     }
 }
 
+static size_t children_of(const lab_grower_input *input, size_t sample, int32_t token) {
+    const size_t *offsets = input->input_offsets + sample;
+    return input->table != NULL
+               ? (size_t)input->table[token]
+               : input->task->children(input->options, offsets[1] - offsets[0], input->input + offsets[0], token);
+}
+
 bool lab_grower_grow(void *context, size_t sample, int32_t token, int32_t *parent, int32_t *branch) {
     lab_grower *grower = context;
     const lab_grower_input *input = &grower->input;
@@ -95,9 +105,8 @@ bool lab_grower_grow(void *context, size_t sample, int32_t token, int32_t *paren
     if (now->tokens >= input->limits[sample] || (now->tokens > 0 && now->first == now->last))
         return false;
     if (now->tokens > 0)
-        take_place(now, input->options->trees.order, parent, branch);
-    const size_t *offsets = input->input_offsets + sample;
-    size_t children = input->task->children(input->options, offsets[1] - offsets[0], input->input + offsets[0], token);
+        take_place(now, grower->order, parent, branch);
+    const size_t children = children_of(input, sample, token);
     if (children > 0)
         now->window[now->last++] = (open_node){(int32_t)now->tokens, children, 0};
     now->tokens++;

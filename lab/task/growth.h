@@ -17,8 +17,9 @@ typedef struct lab_grower lab_grower; /* opaque */
 
 /* Packed inputs, and the most tokens that each output may get. All are borrowed until the grower is destroyed. */
 typedef struct lab_grower_input {
-    const lab_task *task; /* of kind trees */
+    const lab_task *task; /* whose outputs are trees */
     const lab_task_options *options;
+    const int32_t *table; /* children by token, where the set says them (lab_dataset.children); NULL: the task does */
     size_t samples;
     const size_t *input_offsets; /* [samples + 1] */
     const int32_t *input;

@@ -65,6 +65,10 @@ void lab_dataset_destroy(lab_dataset *set) {
     free(set->images.pixels);
     free(set->images.labels);
     free(set->labels);
+    for (size_t i = 0; i < set->name_count; i++)
+        free(set->names[i]);
+    free(set->names);
+    free(set->children);
     if (set->sequences.release != NULL)
         set->sequences.release(&set->sequences);
     memset(set, 0, sizeof *set);

@@ -8,6 +8,7 @@
  * Problems: characters for a decoder. A sample is one problem: input the prompt, target the rest of it. Training reads
  * sequences instead, problems laid end to end. No start or end tokens.
  * Text: sequences only, windows of a token file.
+ * Own pairs: as words or trees (own/pairs.h).
  * Expressions: input and a class. Symbols are numbered from 1 and 0 is the start token, with which each sample's input
  * begins: a classifier reads inputs as they are. */
 #ifndef LAB_TASK_H
@@ -60,19 +61,37 @@ typedef struct lab_expression_options {
     lab_asked asked;
 } lab_expression_options;
 
-/* What texts of one's own are cut into. */
-typedef enum lab_token_kind { LAB_TOKENS_WORDS = 0, LAB_TOKENS_CHARACTERS = 1, LAB_TOKENS_BYTES = 2 } lab_token_kind;
+/* What texts of one's own are cut into; or there are no texts. */
+typedef enum lab_token_kind {
+    LAB_TOKENS_WORDS = 0,
+    LAB_TOKENS_CHARACTERS = 1,
+    LAB_TOKENS_BYTES = 2,
+    LAB_TOKENS_IDS = 3 /* pairs: found in the files, never asked for */
+} lab_token_kind;
 
+/* What follows is 0 until the files have been looked at. */
 typedef struct lab_labelled_options {
-    const char *dev, *test; /* files of their own; NULL: parts of the first one. Borrowed */
     lab_token_kind tokens;
-    size_t symbols, classes; /* of the training set; 0: not yet known */
+    size_t symbols, classes; /* of the training set */
 } lab_labelled_options;
+
+typedef struct lab_pair_options {
+    lab_token_kind tokens;
+    size_t symbols;  /* the model's vocabulary */
+    size_t arity;    /* of trees the most children; else 0 */
+    lab_order order; /* of targets that are trees */
+} lab_pair_options;
+
+typedef struct lab_picture_options {
+    size_t side; /* that pictures are brought to */
+    size_t classes;
+} lab_picture_options;
 
 typedef struct lab_task_options {
     const char *path; /* the folder, archive or file that is read; borrowed. NULL: the task's own place, or drawn */
-    const char *kept; /* the folder of a run that keeps what its data need; borrowed. NULL: there is none */
-    uint64_t digest;  /* of what text and expressions are read from: another one is another task; else 0 */
+    const char *dev, *test;     /* own data: where these sets are; borrowed. NULL: they are parts of the first one */
+    const char *kept;           /* the folder of a run that keeps what its data need; borrowed. NULL: there is none */
+    uint64_t digest;            /* of what text and expressions are read from: another one is another task; else 0 */
     size_t pieces, most_pieces; /* with a pretrained encoder its vocabulary, and the most word pieces of a sample */
     union {                     /* of the task's kind */
         lab_word_options words;
@@ -81,6 +100,8 @@ typedef struct lab_task_options {
         lab_text_options text;
         lab_expression_options expressions;
         lab_labelled_options labelled;
+        lab_pair_options pairs;
+        lab_picture_options pictures;
     };
 } lab_task_options;
 
@@ -96,7 +117,7 @@ typedef struct lab_images {
     size_t count, channels, side, classes;
     uint8_t *pixels;
     uint8_t *labels;                /* [count], below classes */
-    const char *const *class_names; /* [classes]; static */
+    const char *const *class_names; /* [classes]; static, or the set's own */
 } lab_images;
 
 /* Sequences of tokens for a decoder, made or read when they are asked for. */
@@ -119,6 +140,12 @@ typedef struct lab_dataset {
     lab_images images;                      /* pixels NULL unless they are images */
     int32_t *labels;                        /* [samples] of expressions; else NULL */
     lab_sequences sequences;
+    /* Own data; else NULL. */
+    char **names; /* [name_count], of pairs what each token is written as, of pictures the classes */
+    size_t name_count;
+    bool joined;       /* tokens are written without a space between them */
+    int32_t *children; /* [name_count], of trees: how many each token has as a node of an output; NULL: it varies */
+    size_t longest;    /* most tokens of an output, where targets are not known; else 0 */
 } lab_dataset;
 
 typedef struct lab_task lab_task;

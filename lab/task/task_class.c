@@ -12,6 +12,11 @@ size_t lab_task_classes(const lab_task *task, const lab_task_options *options) {
     return task->class->classes != NULL ? task->class->classes(options) : 0;
 }
 
+lab_order lab_task_order(const lab_task *task, const lab_task_options *options) {
+    const char *variant = task->class->variant != NULL ? task->class->variant(options) : "";
+    return strcmp(variant, "depth") == 0 ? LAB_ORDER_DEPTH : LAB_ORDER_BREADTH;
+}
+
 const lab_option *lab_class_field(const lab_task_class *class, const char *field) {
     for (size_t i = 0; i < class->option_count; i++)
         if (class->options[i].field != NULL && strcmp(class->options[i].field, field) == 0)

@@ -145,6 +145,10 @@ struct lab_task_class {
     locus_status (*keep)(const struct lab_train_config *config, const char *folder, locus_error *error);
     /* The folder with the tokenizer that a run keeps a copy of. NULL: none. */
     const char *(*tokenizer)(const lab_task_options *options);
+    /* One sample of a text as one types it; where its target is not known the set says how long it may be. ARGUMENT,
+     * with the argument "input", for what can't be read. NULL: inputs are not typed. */
+    locus_status (*typed)(lab_dataset *set, const lab_task *task, const lab_task_options *options, const char *text,
+                          locus_error *error);
     /* A sample's input as text, from malloc; NULL: there is no such text, or no memory. */
     char *(*text)(const lab_dataset *set, size_t sample);
     const char *const *written; /* words that such texts always have, ends with NULL; of kinds that classify text */
@@ -186,6 +190,8 @@ const char *lab_task_nearest(const char *name);  /* the nearest known name, for 
 size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options);
 /* Classes of images and expressions; else 0. */
 size_t lab_task_classes(const lab_task *task, const lab_task_options *options);
+/* In which order output trees are written; breadth where there are none. */
+lab_order lab_task_order(const lab_task *task, const lab_task_options *options);
 /* The kind's own option by its name in stores; NULL: it has none of that name. */
 const lab_option *lab_class_field(const lab_task_class *class, const char *field);
 /* Likewise by its name on the command line. */

@@ -13,7 +13,8 @@
     _(problems) \
     _(text) \
     _(expressions) \
-    _(labelled)
+    _(labelled) \
+    _(pairs)
 /* clang-format on */
 
 #define DECLARED(name) extern const lab_task_class lab_##name##_class;

@@ -38,12 +38,16 @@ size_t lab_tree_path_text(const int32_t *parents, const int32_t *branches, size_
     return out.length;
 }
 
-size_t lab_tree_text(const lab_tree *tree, char *text, size_t size) {
+static size_t write_tree(const lab_tree *tree, char *const *names, char *text, size_t size) {
     slip out = {text, size, 0};
     put(&out, "");
     for (int32_t node = tree->count > 0 ? 0 : LAB_TREE_NONE; node >= 0;) {
         const lab_tree_node *now = &tree->nodes[node];
-        put(&out, now->branch > 0 ? " %s%d" : "%s%d", now->first >= 0 ? "(" : "", (int)now->symbol);
+        put(&out, now->branch > 0 ? " %s" : "%s", now->first >= 0 ? "(" : "");
+        if (names != NULL)
+            put(&out, "%s", names[now->symbol]);
+        else
+            put(&out, "%d", (int)now->symbol);
         if (now->first >= 0) {
             node = now->first;
             continue;
@@ -55,12 +59,20 @@ size_t lab_tree_text(const lab_tree *tree, char *text, size_t size) {
     return out.length;
 }
 
-char *lab_tree_string(const lab_tree *tree) {
-    size_t size = lab_tree_text(tree, NULL, 0) + 1;
+size_t lab_tree_text(const lab_tree *tree, char *text, size_t size) {
+    return write_tree(tree, NULL, text, size);
+}
+
+char *lab_tree_named_string(const lab_tree *tree, char *const *names) {
+    const size_t size = write_tree(tree, names, NULL, 0) + 1;
     char *text = malloc(size);
     if (text != NULL)
-        lab_tree_text(tree, text, size);
+        write_tree(tree, names, text, size);
     return text;
+}
+
+char *lab_tree_string(const lab_tree *tree) {
+    return lab_tree_named_string(tree, NULL);
 }
 
 static locus_status fail_at(locus_error *error, const char *text, const char *at, const char *wanted) {

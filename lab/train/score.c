@@ -83,6 +83,7 @@ typedef struct decoded {
     size_t *limits, *offsets, *lengths, *solved;
     int32_t *tokens;
     uint8_t *right;
+    const int32_t *children; /* the set's */
 } decoded;
 
 static void release(decoded *room) {
@@ -96,6 +97,7 @@ static void release(decoded *room) {
 
 static bool prepare(decoded *room, const lab_dataset *set, size_t most) {
     const size_t longest = lab_longest(set->samples, set->target_offsets);
+    room->children = set->children;
     room->limits = malloc(most * sizeof *room->limits);
     room->offsets = malloc((most + 1) * sizeof *room->offsets);
     room->lengths = malloc(most * sizeof *room->lengths);
@@ -139,8 +141,13 @@ static locus_status generate(lab_model *model, const lab_batch *batch, const lab
         return solve_problems(model, batch, &generation, room, error);
     if (batch->target_tree.parents == NULL)
         return lab_model_generate(model, batch, &generation, error);
-    const lab_grower_input input = {how->task,    how->options, batch->samples, batch->input_offsets,
-                                    batch->input, room->limits};
+    const lab_grower_input input = {.task = how->task,
+                                    .options = how->options,
+                                    .table = room->children,
+                                    .samples = batch->samples,
+                                    .input_offsets = batch->input_offsets,
+                                    .input = batch->input,
+                                    .limits = room->limits};
     lab_grower *grower;
     locus_status status = lab_grower_create(&grower, &input, error);
     if (status == LOCUS_OK) {

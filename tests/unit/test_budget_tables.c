@@ -314,7 +314,7 @@ static void test_expressions(void **state) {
     check_rows("**Expressions**", TASKS("listops", NULL), rows, COUNT(rows));
 }
 
-static void test_labelled(void **state) {
+static void test_own(void **state) {
     (void)state;
     static const row rows[] = {{"dimension, heads, feed-forward, layers", model, NULL},
                                {"batch", batch, NULL},
@@ -323,6 +323,15 @@ static void test_labelled(void **state) {
                                {"learning rate", rates, NULL},
                                {"dropout", dropout, NULL}};
     check_rows("**Labelled sequences**", TASKS("classify", NULL), rows, COUNT(rows));
+    static const row of_pairs[] = {{"dimension, heads, feed-forward", widths, NULL},
+                                   {"layers", pair_layers, NULL},
+                                   {"decoded greedily, of each test set", greedy, NULL},
+                                   {"batch", batch, NULL},
+                                   {"steps", steps, NULL},
+                                   {"development score every", every, NULL},
+                                   {"learning rate", rates, NULL},
+                                   {"dropout", dropout, NULL}};
+    check_rows("**Own pairs**", TASKS("pairs", NULL), of_pairs, COUNT(of_pairs));
 }
 
 /* ---- hashes ---- */
@@ -399,8 +408,8 @@ static void test_hashes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),       cmocka_unit_test(test_images),   cmocka_unit_test(test_sequences),
-        cmocka_unit_test(test_expressions), cmocka_unit_test(test_labelled), cmocka_unit_test(test_hashes),
+        cmocka_unit_test(test_pairs),       cmocka_unit_test(test_images), cmocka_unit_test(test_sequences),
+        cmocka_unit_test(test_expressions), cmocka_unit_test(test_own),    cmocka_unit_test(test_hashes),
     };
     return cmocka_run_group_tests(tests, open_page, close_page);
 }

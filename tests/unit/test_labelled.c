@@ -2,7 +2,7 @@
 /* Labelled sequences of one's own: tokens by hand in all three cuts and as ids, sets that part the file and are the
  * same for the same seed, files for each set, samples that sets share, a vocabulary that is kept and recalled, and
  * each way in which a line can be wrong, told with its number. */
-#include "task/labelled.h"
+#include "task/own/labelled.h"
 #include "task/task_class.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@ static void put(const char *name, const char *text) {
 }
 
 static lab_task_options options_of(const char *data, const char *dev, const char *test) {
-    return (lab_task_options){.path = data, .labelled = {.dev = dev, .test = test}};
+    return (lab_task_options){.path = data, .dev = dev, .test = test};
 }
 
 static locus_status draw(lab_dataset *set, const lab_task_options *options, lab_set which, uint64_t seed,

@@ -123,8 +123,9 @@ static void test_refusals(void **state) {
 static void test_registry(void **state) {
     (void)state;
     static const char *const known[] = {
-        "copy",    "reverse",  "repeat",          "tree-copy",        "tree-reorder", "tree-c3", "tree-ops",
-        "cifar10", "addition", "substring-index", "substring-search", "text",         "listops", "classify"};
+        "copy",     "reverse",  "repeat",   "tree-copy",       "tree-reorder",     "tree-c3",
+        "tree-ops", "cifar10",  "addition", "substring-index", "substring-search", "text",
+        "listops",  "classify", "pairs"};
     const size_t count = sizeof known / sizeof *known;
     assert_int_equal(lab_task_count(), count);
     for (size_t i = 0; i < count; i++) {

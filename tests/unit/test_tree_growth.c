@@ -40,7 +40,7 @@ static field sown(const char *task, lab_order order, size_t arity, size_t spare)
 }
 
 static void plant(field *of) {
-    const lab_grower_input input = {lab_task_find("tree-copy"), &of->options,  of->set.samples,
+    const lab_grower_input input = {lab_task_find("tree-copy"), &of->options,  NULL,      of->set.samples,
                                     of->set.input_offsets,      of->set.input, of->limits};
     assert_int_equal(lab_grower_create(&of->grower, &input, NULL), LOCUS_OK);
 }
@@ -73,7 +73,7 @@ static void test_targets(void **state) {
         for (size_t variant = 0; variant < 8; variant++) {
             field of = sown(names[t], variant & 1 ? LAB_ORDER_DEPTH : LAB_ORDER_BREADTH, variant & 2 ? 3 : 2,
                             variant & 4 ? 10 : 0);
-            const lab_grower_input input = {lab_task_find(names[t]), &of.options,  of.set.samples,
+            const lab_grower_input input = {lab_task_find(names[t]), &of.options,  NULL,     of.set.samples,
                                             of.set.input_offsets,    of.set.input, of.limits};
             assert_int_equal(lab_grower_create(&of.grower, &input, NULL), LOCUS_OK);
             for (int round = 0; round < 2; round++) {
@@ -165,7 +165,7 @@ static void test_truncated(void **state) {
     static const int32_t input[] = {127, 70, 80, 70, 1, 2, 3, 128, 70, 80, 70, 1, 2, 3};
     const size_t offsets[] = {0, 7, 14}, limits[] = {9, 9};
     const lab_task_options options = lab_task_default(lab_task_find("tree-ops"));
-    const lab_grower_input given = {lab_task_find("tree-ops"), &options, 2, offsets, input, limits};
+    const lab_grower_input given = {lab_task_find("tree-ops"), &options, NULL, 2, offsets, input, limits};
     static const int32_t tokens[] = {80, 70, 1, 2, 3};
     lab_grower *grower;
     int32_t parent, branch;
@@ -185,12 +185,12 @@ static void test_refusals(void **state) {
     lab_grower *grower;
     locus_error error;
     int32_t parent, branch;
-    const lab_grower_input words = {lab_task_find("copy"), &options, 1, offsets, input, none};
+    const lab_grower_input words = {lab_task_find("copy"), &options, NULL, 1, offsets, input, none};
     assert_int_equal(lab_grower_create(&grower, &words, &error), LOCUS_ERROR_ARGUMENT);
     assert_null(grower);
-    const lab_grower_input huge = {lab_task_find("tree-copy"), &options, 1, offsets, input, limits};
+    const lab_grower_input huge = {lab_task_find("tree-copy"), &options, NULL, 1, offsets, input, limits};
     assert_int_equal(lab_grower_create(&grower, &huge, &error), LOCUS_ERROR_ARGUMENT);
-    const lab_grower_input empty = {lab_task_find("tree-copy"), &options, 1, offsets, input, none};
+    const lab_grower_input empty = {lab_task_find("tree-copy"), &options, NULL, 1, offsets, input, none};
     assert_int_equal(lab_grower_create(&grower, &empty, &error), LOCUS_OK);
     assert_false(lab_grower_grow(grower, 0, 11, &parent, &branch));
     lab_grower_destroy(&grower);

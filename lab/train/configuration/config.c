@@ -27,8 +27,7 @@ const char *lab_config_variant(const lab_train_config *config) {
 }
 
 lab_order lab_config_order(const lab_train_config *config) {
-    return strcmp(lab_config_variant(config), lab_order_name(LAB_ORDER_DEPTH)) == 0 ? LAB_ORDER_DEPTH
-                                                                                    : LAB_ORDER_BREADTH;
+    return lab_task_order(config->task, &config->data);
 }
 
 void lab_config_set_variant(lab_train_config *config, const char *variant) {

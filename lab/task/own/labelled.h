@@ -14,11 +14,10 @@
 #ifndef LAB_LABELLED_H
 #define LAB_LABELLED_H
 
+#include "task/own/word_index.h"
 #include "task/task.h"
-#include "task/word_index.h"
 
 #define LAB_LABELLED_MOST_CLASSES 256
-#define LAB_LABELLED_VOCABULARY "vocabulary.json"
 
 lab_draw_function lab_labelled_generate;
 

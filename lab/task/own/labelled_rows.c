@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See labelled_rows.h. */
-#include "task/labelled_rows.h"
+#include "task/own/labelled_rows.h"
 
 #include "io/fail.h"
-#include "io/file.h"
 #include "io/json.h"
+#include "task/own/own_sets.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 enum { MOST_ID = 1 << 24, MOST_LABEL = 200 };
 
 static locus_status fail_line(const lab_labelled_row *row, locus_error *error, const char *what) {
-    return lab_fail(error, LOCUS_ERROR_IO, "data", "'%s', line %zu: %s", row->path, row->line, what);
+    return lab_fail_line(row->path, row->line, what, error);
 }
 
 static char *copy_of(const char *text, size_t bytes) {
@@ -114,15 +114,23 @@ static lab_labelled_row *next_row(lab_labelled_rows *rows) {
     return &rows->rows[rows->count];
 }
 
-static locus_status read_line(lab_labelled_rows *rows, const lab_labelled_row *place, const char *line, size_t bytes,
-                              locus_error *error) {
+/* A file while its lines are read. */
+typedef struct reading {
+    lab_labelled_rows *rows;
+    lab_labelled_row place;
+} reading;
+
+static locus_status read_line(void *context, size_t number, const char *line, size_t bytes, locus_error *error) {
+    const reading *now = context;
+    lab_labelled_rows *rows = now->rows;
     lab_labelled_row *row = next_row(rows);
     if (row == NULL)
         return lab_fail_memory(error, "samples");
-    *row = *place;
+    *row = now->place;
+    row->line = number;
     rows->count++; /* so that it is freed with the others */
     const locus_status status =
-        is_tabbed(place->path) ? read_tabbed(row, line, bytes, error) : read_json(row, line, bytes, error);
+        is_tabbed(row->path) ? read_tabbed(row, line, bytes, error) : read_json(row, line, bytes, error);
     if (status != LOCUS_OK)
         return status;
     if (rows->count > 1 && rows->ids != (row->ids != NULL))
@@ -132,29 +140,12 @@ static locus_status read_line(lab_labelled_rows *rows, const lab_labelled_row *p
 }
 
 locus_status lab_labelled_rows_read(lab_labelled_rows *rows, const char *path, lab_set set, locus_error *error) {
-    lab_labelled_row place = {.path = path, .set = set};
+    reading now = {rows, {.path = path, .set = set}};
     const size_t before = rows->count;
-    char *content;
-    size_t bytes;
-    locus_status status = lab_file_read(path, &content, &bytes, error);
-    if (status != LOCUS_OK)
-        return status;
-    for (const char *line = content, *end = content + bytes; status == LOCUS_OK && line < end;) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        const char *next = stop != NULL ? stop + 1 : end;
-        size_t length = (size_t)((stop != NULL ? stop : end) - line);
-        length -= length > 0 && line[length - 1] == '\r';
-        place.line++;
-        if (memchr(line, '\0', length) != NULL)
-            status = fail_line(&place, error, "there is a zero byte in it: this is no text");
-        else if (length > 0)
-            status = read_line(rows, &place, line, length, error);
-        line = next;
-    }
-    free(content);
-    if (status == LOCUS_OK && rows->count == before)
-        status = lab_fail(error, LOCUS_ERROR_IO, "data", "'%s' has no sample in it", path);
-    return status;
+    const locus_status status = lab_own_lines(path, read_line, &now, error);
+    return status == LOCUS_OK && rows->count == before
+               ? lab_fail(error, LOCUS_ERROR_IO, "data", "'%s' has no sample in it", path)
+               : status;
 }
 
 void lab_labelled_rows_free(lab_labelled_rows *rows) {

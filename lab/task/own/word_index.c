@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Open addressing over FNV-1a; at most half of the slots are taken. */
-#include "task/word_index.h"
+#include "task/own/word_index.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* Pairs of one's own (task/own/pairs.h), sequences or trees, for the encoder–decoder of words and trees. */
+#include "kinds/class_parts.h"
+#include "task/own/own_text.h"
+#include "task/own/pairs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static const lab_option options[] = {
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.pairs.symbols)},
+    LAB_ROW("order", NAMED, AT(data.pairs.order), .names = lab_order_names, .silent = "breadth"),
+    LAB_ROW("arity", SIZE, AT(data.pairs.arity), .silent = "0"),
+    LAB_ROW("tree_paths", NAMED, AT(model.tree_paths), LAB_CHOICE("tree-paths", "own|next|code"),
+            .names = lab_tree_paths_names, .silent = "own", .flags = LAB_OPTION_FREE),
+    LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
+    LAB_ROW("tokens", NAMED, AT(data.pairs.tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
+            LAB_HELP("own texts: what they are cut into"), .names = lab_token_names, .silent = "words",
+            .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_DATA),
+    LAB_OWN_ROWS,
+};
+
+static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
+    (void)task;
+    return of->pairs.symbols;
+}
+
+static size_t arity(const lab_task_options *of) {
+    return of->pairs.arity;
+}
+
+static const char *variant(const lab_task_options *of) {
+    return of->pairs.arity > 0 ? lab_order_name(of->pairs.order) : "";
+}
+
+/* What does not grow is not decoded. */
+static locus_status look(lab_train_config *config, locus_error *error) {
+    lab_pair_facts facts;
+    const locus_status status = lab_pairs_look(&config->data, config->data_seed, &facts, error);
+    if (status != LOCUS_OK)
+        return status;
+    config->data.pairs.symbols = facts.vocabulary;
+    config->data.pairs.arity = facts.arity;
+    config->data.pairs.order = facts.order;
+    config->data.digest = facts.digest;
+    config->data.pairs.tokens = facts.ids ? LAB_TOKENS_IDS : config->data.pairs.tokens;
+    if (facts.stuck != NULL)
+        config->greedy_samples = 0;
+    lab_own_cap(config, facts.samples);
+    return LOCUS_OK;
+}
+
+static bool tell(const lab_train_config *config, char *text, size_t room) {
+    lab_pair_facts facts;
+    if (config->data.path == NULL || lab_pairs_look(&config->data, config->data_seed, &facts, NULL) != LOCUS_OK)
+        return false;
+    const bool shares = lab_own_tell(facts.samples, facts.shared, text, room);
+    const size_t used = shares ? strlen(text) : 0;
+    if (facts.stuck != NULL)
+        snprintf(text + used, room - used, "%snothing is decoded: %s", shares ? "; " : "", facts.stuck);
+    return shares || facts.stuck != NULL;
+}
+
+static locus_status keep(const lab_train_config *config, const char *folder, locus_error *error) {
+    return lab_pairs_keep(&config->data, config->data_seed, folder, error);
+}
+
+static locus_status typed(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
+                          locus_error *error) {
+    (void)task;
+    return lab_pairs_typed(set, of, text, error);
+}
+
+/* ---- budgets ---- */
+
+/* Whatever there is of samples. */
+static void paper(lab_train_config *config) {
+    lab_budget_pairs(config);
+    config->train_samples = config->dev_samples = config->test_samples = 0;
+    config->epochs = 0;
+    config->steps = 20000;
+    config->evaluate_every = 500;
+}
+
+static void quick(lab_train_config *config) {
+    const lab_budget_size shrunk = {LAB_SIZES(128, 4, 512, 0), LAB_SCORED(0, 0, 128), LAB_STEPS(32, 3000, 100, 2e-3)};
+    paper(config);
+    lab_budget_shrink(config, &shrunk);
+}
+
+static void smoke(lab_train_config *config) {
+    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 256, 0), LAB_SCORED(0, 0, 128), LAB_STEPS(32, 1500, 50, 2e-3)};
+    paper(config);
+    lab_budget_shrink(config, &shrunk);
+}
+
+/* ---- words for tables and pages ---- */
+
+static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
+    const char *tokens = lab_said_text(config, "tokens"); /* words are not written */
+    const char *order = lab_said_text(config, "order");   /* nor is breadth */
+    const bool trees = lab_said_number(config, "arity") > 0;
+    if (trees) {
+        facts->order = order && strcmp(order, "depth") == 0 ? LAB_ORDER_DEPTH : LAB_ORDER_BREADTH;
+        facts->variant = lab_order_name(facts->order);
+        snprintf(facts->title, sizeof facts->title, "%.40s, %s first", task, lab_order_name(facts->order));
+    }
+    facts->unpublished = true;
+    if (lab_said_number(config, "symbols") > 0) {
+        snprintf(facts->data, sizeof facts->data, "%g training pairs of own %s, a vocabulary of %g (%s)",
+                 lab_said_number(config, "train_samples"), trees ? "trees" : "data", lab_said_number(config, "symbols"),
+                 tokens ? tokens : "words");
+    }
+}
+
+static void legend(const lab_legend_facts *facts, char *text, size_t room) {
+    (void)facts;
+    snprintf(text, room,
+             "Shares in %%: tokens right and whole outputs right under teacher forcing, whole outputs right by greedy "
+             "decoding.");
+}
+
+static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
+    (void)facts;
+    snprintf(text, room,
+             "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token. "
+             "<i>steps</i>: until 99 %% accuracy on the development set. ");
+}
+
+static const lab_score_column columns[] = {
+    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "tokens, %",
+     lab_value_accuracy},
+    {"exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "exact", NULL, "whole, %", lab_value_exact},
+    {"greedy_exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "greedy exact", "greedy", "exact, %", lab_value_greedy},
+    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET, "loss", NULL, NULL, lab_value_loss},
+    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common},
+};
+
+/* ---- the class ---- */
+
+extern const lab_task_class lab_pairs_class;
+
+static const lab_task tasks[] = {{
+    .name = "pairs",
+    .summary = "sequences or trees of your own → others",
+    .class = &lab_pairs_class,
+    .generate = lab_pairs_generate,
+}};
+
+const lab_task_class lab_pairs_class = {
+    .name = "own pairs",
+    .tasks = tasks,
+    .task_count = COUNT(tasks),
+    .architecture = LAB_ENCODER_DECODER,
+    .options = options,
+    .option_count = COUNT(options),
+    .vocabulary = vocabulary,
+    .arity = arity,
+    .variant = variant,
+    .variant_field = "order",
+    .whole = true,
+    .decodes = true,
+    .looks_ahead = true,
+    .read = true,
+    .budgets = {smoke, quick, paper},
+    .as_code = lab_budget_tables_code,
+    .look = look,
+    .tell = tell,
+    .keep = keep,
+    .typed = typed,
+    .columns = columns,
+    .column_count = COUNT(columns),
+    .token = "token",
+    .sample = "output",
+    .source = "tokens",
+    .describe = describe,
+    .legend = legend,
+    .page_legend = page_legend,
+    .model_samples = LAB_PAIR_SAMPLES,
+    .curves = &lab_curves_by_steps,
+    .bins = &lab_bins_of_trees,
+    .turns = "along the order or down a branch",
+    .speed_note = LAB_PAIR_SPEED_NOTE,
+    .generate = "own pairs: give --input, or --test and -n",
+};

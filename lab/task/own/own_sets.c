@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* See own_sets.h. */
+#include "task/own/own_sets.h"
+
+#include "io/digest.h"
+#include "io/fail.h"
+#include "io/file.h"
+#include "io/json.h"
+
+#include <locus/random.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- splitting ---- */
+
+/* Which samples of the first source are of which set: a tenth each of those sets that have no source of their own. */
+locus_status lab_own_split(const lab_task_options *options, uint64_t seed, size_t count, lab_set *sets,
+                           locus_error *error) {
+    const bool wanted[] = {false, options->dev == NULL, options->test == NULL};
+    const locus_random random = {seed, LAB_PURPOSE_DATA + 0x100u, 0};
+    const size_t share = count / 10 > 0 ? count / 10 : 1;
+    size_t *order = calloc(count + 1, sizeof *order), taken = 0;
+    if (order == NULL)
+        return lab_fail_memory(error, "samples");
+    if (count < 1 + (size_t)wanted[1] + (size_t)wanted[2]) {
+        free(order);
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "data", "'%s' has %zu samples: too few for %s", options->path,
+                        count, "a training, a development and a test set: give --dev and --test");
+    }
+    for (size_t i = 0; i < count; i++) {
+        order[i] = i;
+        sets[i] = LAB_SET_TRAIN;
+    }
+    for (size_t i = count; i > 1; i--) {
+        const size_t j = (size_t)locus_random_below(&random, i, i), kept = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = kept;
+    }
+    for (int set = LAB_SET_TEST; set >= LAB_SET_DEV; set--)
+        for (size_t i = 0; wanted[set] && i < share; i++)
+            sets[order[taken++]] = (lab_set)set;
+    free(order);
+    return LOCUS_OK;
+}
+
+/* ---- lines ---- */
+
+locus_status lab_fail_line(const char *path, size_t line, const char *what, locus_error *error) {
+    return lab_fail(error, LOCUS_ERROR_IO, "data", "'%s', line %zu: %s", path, line, what);
+}
+
+locus_status lab_own_lines(const char *path, lab_line_visitor *visit, void *context, locus_error *error) {
+    char *content;
+    size_t bytes, number = 0;
+    locus_status status = lab_file_read(path, &content, &bytes, error);
+    if (status != LOCUS_OK)
+        return status;
+    for (const char *line = content, *end = content + bytes; status == LOCUS_OK && line < end;) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        const char *next = stop != NULL ? stop + 1 : end;
+        size_t length = (size_t)((stop != NULL ? stop : end) - line);
+        length -= length > 0 && line[length - 1] == '\r';
+        number++;
+        if (memchr(line, '\0', length) != NULL)
+            status = lab_fail_line(path, number, "there is a zero byte in it: this is no text", error);
+        else if (length > 0)
+            status = visit(context, number, line, length, error);
+        line = next;
+    }
+    free(content);
+    return status;
+}
+
+/* ---- digests ---- */
+
+locus_status lab_own_digest(const lab_task_options *options, uint64_t *digest, locus_error *error) {
+    const char *const paths[] = {options->path, options->dev, options->test};
+    lab_digest sum = {0};
+    locus_status status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
+    for (size_t i = 0; i < 3 && status == LOCUS_OK; i++) {
+        lab_digest_add(&sum, paths[i] != NULL ? "+" : "-", 1);
+        if (paths[i] != NULL)
+            status = lab_digest_add_file(&sum, paths[i], error);
+    }
+    if (status == LOCUS_OK)
+        return lab_digest_close_number(&sum, digest, error);
+    lab_digest_discard(&sum);
+    return status;
+}
+
+locus_status lab_own_check_digest(const lab_task_options *options, const uint64_t *now, locus_error *error) {
+    uint64_t found = now != NULL ? *now : 0;
+    if (options->digest == 0 || options->path == NULL)
+        return LOCUS_OK;
+    const locus_status status = now != NULL ? LOCUS_OK : lab_own_digest(options, &found, error);
+    if (status != LOCUS_OK || found == options->digest)
+        return status;
+    return lab_fail(error, LOCUS_ERROR_IO, "data",
+                    "'%s' holds other samples than the run was made for: name the same "
+                    "files, or with --test alone one to score",
+                    options->path);
+}
+
+/* ---- what is kept ---- */
+
+static char *path_in(const char *folder) {
+    const size_t size = strlen(folder) + sizeof LAB_OWN_KEPT + 2;
+    char *path = malloc(size);
+    if (path != NULL)
+        snprintf(path, size, "%s/" LAB_OWN_KEPT, folder);
+    return path;
+}
+
+locus_status lab_own_keep(cJSON *root, size_t losses, const char *folder, locus_error *error) {
+    char *text = cJSON_PrintUnformatted(root), *path = path_in(folder);
+    lab_output output = {0};
+    locus_status status = text == NULL || path == NULL || lab_json_losses() != losses
+                              ? lab_fail_memory(error, "a vocabulary")
+                              : lab_output_open(&output, path, error);
+    if (status == LOCUS_OK) {
+        fputs(text, output.stream);
+        status = lab_output_commit(&output, error);
+        lab_output_discard(&output);
+    }
+    cJSON_free(text);
+    free(path);
+    cJSON_Delete(root);
+    return status;
+}
+
+locus_status lab_own_recall(cJSON **root, const char *folder, locus_error *error) {
+    char *text = NULL, *path = path_in(folder);
+    size_t bytes;
+    bool out_of_memory = path == NULL;
+    *root = NULL;
+    locus_status status = path != NULL ? lab_file_read(path, &text, &bytes, error) : LOCUS_OK;
+    if (status == LOCUS_OK && path != NULL)
+        *root = lab_json_parse(text, bytes, false, NULL, &out_of_memory);
+    if (status == LOCUS_OK && *root == NULL) {
+        status = out_of_memory ? lab_fail_memory(error, "a vocabulary")
+                               : lab_fail(error, LOCUS_ERROR_IO, "data", "'%s' is no vocabulary", path);
+    }
+    free(text);
+    free(path);
+    return status;
+}
+
+bool lab_own_recall_words(lab_word_index *words, const cJSON *array) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, array) {
+        const char *word = cJSON_GetStringValue(item);
+        if (word == NULL || lab_word_add(words, word, strlen(word)) == SIZE_MAX)
+            return false;
+    }
+    return true;
+}
+
+cJSON *lab_own_words_json(const lab_word_index *words) {
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < words->count; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(words->words[i]));
+    return list;
+}

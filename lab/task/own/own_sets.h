@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What data of one's own have in common, whatever they hold: up to three sources, one for each set. A set without one
+ * is a tenth of the first source, drawn by the data's seed; a digest of all of them tells whether a run goes on with
+ * what it was made with. */
+#ifndef LAB_OWN_SETS_H
+#define LAB_OWN_SETS_H
+
+#include "task/own/word_index.h"
+#include "task/task.h"
+
+/* Writes which set each of `count` samples of the first source is of. ARGUMENT: too few. */
+locus_status lab_own_split(const lab_task_options *options, uint64_t seed, size_t count, lab_set *sets,
+                           locus_error *error);
+
+/* Calls `visit` for each line of a file that is not empty, without its line end; `number` counts all lines from 1. IO,
+ * with the number: a line with a zero byte in it, which no text has. */
+typedef locus_status lab_line_visitor(void *context, size_t number, const char *line, size_t bytes, locus_error *error);
+locus_status lab_own_lines(const char *path, lab_line_visitor *visit, void *context, locus_error *error);
+/* "'F.jsonl', line 3: <what>". IO. */
+locus_status lab_fail_line(const char *path, size_t line, const char *what, locus_error *error);
+
+/* The digest of the files' bytes. */
+locus_status lab_own_digest(const lab_task_options *options, uint64_t *digest, locus_error *error);
+/* IO unless a digest that is given is that of what is there; nothing is looked at where none is given, or no first
+ * source. `now` (may be NULL): the digest, where it is known already. */
+locus_status lab_own_check_digest(const lab_task_options *options, const uint64_t *now, locus_error *error);
+
+/* What is kept beside a run, as JSON. */
+struct cJSON;
+#define LAB_OWN_KEPT "vocabulary.json"
+/* Takes over `root`; `losses` is what lab_json_losses said before it was made. */
+locus_status lab_own_keep(struct cJSON *root, size_t losses, const char *folder, locus_error *error);
+/* *root to be deleted. IO where it is missing, or no JSON object. */
+locus_status lab_own_recall(struct cJSON **root, const char *folder, locus_error *error);
+/* Adds the texts of an array, which may be NULL, to an index. False: there is something else in it, or no memory. */
+bool lab_own_recall_words(lab_word_index *words, const struct cJSON *array);
+struct cJSON *lab_own_words_json(const lab_word_index *words);
+
+/* The row of options that all such kinds have is LAB_OWN_ROWS (kinds/class_parts.h). */
+
+#endif

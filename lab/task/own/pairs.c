@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* See pairs.h. */
+#include "task/own/pairs.h"
+
+#include "io/fail.h"
+#include "task/own/own_sets.h"
+#include "task/own/own_text.h"
+#include "task/own/pair_vocabulary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything that was read. */
+typedef struct collection {
+    const lab_task_options *options;
+    lab_pair_rows rows;
+    lab_pair_vocabulary vocabulary;
+} collection;
+
+static void collection_free(collection *all) {
+    lab_pair_rows_free(&all->rows);
+    lab_pair_vocabulary_free(&all->vocabulary);
+}
+
+/* ---- reading ---- */
+
+static locus_status split(collection *all, uint64_t seed, locus_error *error) {
+    lab_set *sets = calloc(all->rows.count + 1, sizeof *sets);
+    if (sets == NULL)
+        return lab_fail_memory(error, "samples");
+    const locus_status status = lab_own_split(all->options, seed, all->rows.count, sets, error);
+    for (size_t i = 0; status == LOCUS_OK && i < all->rows.count; i++)
+        all->rows.rows[i].set = sets[i];
+    free(sets);
+    return status;
+}
+
+static locus_status read_training(collection *all, uint64_t seed, locus_error *error) {
+    const lab_task_options *options = all->options;
+    const lab_token_kind kind = options->pairs.tokens;
+    if (options->path == NULL)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "data", "pairs are read from a file: --data FILE");
+    locus_status status = lab_pair_rows_read(&all->rows, options->path, kind, LAB_SET_TRAIN, error);
+    if (status == LOCUS_OK && (options->dev == NULL || options->test == NULL))
+        status = split(all, seed, error);
+    if (status == LOCUS_OK && options->dev != NULL)
+        status = lab_pair_rows_read(&all->rows, options->dev, kind, LAB_SET_DEV, error);
+    if (status == LOCUS_OK && options->test != NULL)
+        status = lab_pair_rows_read(&all->rows, options->test, kind, LAB_SET_TEST, error);
+    return status == LOCUS_OK ? lab_pair_vocabulary_learn(&all->vocabulary, &all->rows, kind, error) : status;
+}
+
+/* Another file alone, by the vocabulary that a run has kept. */
+static locus_status read_kept(collection *all, locus_error *error) {
+    const lab_task_options *options = all->options;
+    const locus_status status = lab_pair_vocabulary_recall(&all->vocabulary, options->kept, error);
+    return status == LOCUS_OK ? lab_pair_rows_read(&all->rows, options->test, all->vocabulary.kind, LAB_SET_TEST, error)
+                              : status;
+}
+
+static locus_status collect(collection *all, const lab_task_options *options, uint64_t seed, locus_error *error) {
+    *all = (collection){.options = options};
+    const bool kept = options->path == NULL && options->test != NULL && options->kept != NULL;
+    locus_status status = kept ? read_kept(all, error) : read_training(all, seed, error);
+    for (size_t i = 0; i < all->rows.count && status == LOCUS_OK; i++)
+        status = lab_pair_vocabulary_check(&all->vocabulary, &all->rows.rows[i], error);
+    if (status != LOCUS_OK)
+        collection_free(all);
+    return status;
+}
+
+/* ---- sets ---- */
+
+/* One side of a set while it is filled. */
+typedef struct filling {
+    size_t which, **offsets;
+    int32_t **tokens;
+    lab_tree_nodes *nodes;
+} filling;
+
+static locus_status allocate(const collection *all, const filling *into, size_t samples, lab_set set,
+                             locus_error *error) {
+    size_t at = 0, *offsets = *into->offsets = calloc(samples + 1, sizeof **into->offsets);
+    if (offsets == NULL)
+        return lab_fail_memory(error, "a data set");
+    for (size_t i = 0; i < all->rows.count && at < samples; i++) {
+        if (all->rows.rows[i].set == set) {
+            offsets[at + 1] = offsets[at] + all->rows.rows[i].sides[into->which].count;
+            at++;
+        }
+    }
+    const size_t count = offsets[samples] + 1;
+    *into->tokens = calloc(count, sizeof **into->tokens);
+    into->nodes->parents = all->vocabulary.trees ? calloc(count, sizeof(int32_t)) : NULL;
+    into->nodes->branches = all->vocabulary.trees ? calloc(count, sizeof(int32_t)) : NULL;
+    return *into->tokens == NULL ||
+                   (all->vocabulary.trees && (into->nodes->parents == NULL || into->nodes->branches == NULL))
+               ? lab_fail_memory(error, "a data set")
+               : LOCUS_OK;
+}
+
+static locus_status fill_side(const collection *all, const filling *into, size_t samples, lab_set set,
+                              locus_error *error) {
+    const locus_status status = allocate(all, into, samples, set, error);
+    size_t at = 0;
+    for (size_t i = 0; status == LOCUS_OK && i < all->rows.count && at < samples; i++) {
+        const lab_pair_side *side = &all->rows.rows[i].sides[into->which];
+        if (all->rows.rows[i].set != set)
+            continue;
+        const size_t start = (*into->offsets)[at++];
+        lab_pair_encode(&all->vocabulary, side, *into->tokens + start);
+        if (side->parents != NULL) {
+            memcpy(into->nodes->parents + start, side->parents, side->count * sizeof *side->parents);
+            memcpy(into->nodes->branches + start, side->branches, side->count * sizeof *side->branches);
+        }
+    }
+    return status;
+}
+
+static locus_status fill(const collection *all, lab_dataset *set, lab_set which, locus_error *error) {
+    const filling sides[] = {
+        {LAB_PAIR_INPUT, &set->input_offsets, &set->input, &set->input_tree},
+        {LAB_PAIR_TARGET, &set->target_offsets, &set->target, &set->target_tree},
+    };
+    locus_status status = fill_side(all, &sides[0], set->samples, which, error);
+    if (status == LOCUS_OK)
+        status = fill_side(all, &sides[1], set->samples, which, error);
+    return status == LOCUS_OK ? lab_pair_vocabulary_lend(&all->vocabulary, set, error) : status;
+}
+
+static size_t count_rows(const collection *all, lab_set which) {
+    size_t count = 0;
+    for (size_t i = 0; i < all->rows.count; i++)
+        count += all->rows.rows[i].set == which;
+    return count;
+}
+
+locus_status lab_pairs_generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    collection all;
+    locus_status status = lab_own_check_digest(draw->options, NULL, error);
+    if (status == LOCUS_OK)
+        status = collect(&all, draw->options, draw->seed, error);
+    if (status != LOCUS_OK)
+        return status;
+    const size_t have = count_rows(&all, draw->which);
+    set->samples = draw->samples > 0 ? draw->samples : have;
+    if (set->samples > have || have == 0) {
+        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "n", "%zu samples are asked for, the set has %zu", set->samples,
+                          have);
+    }
+    if (status == LOCUS_OK)
+        status = fill(&all, set, draw->which, error);
+    collection_free(&all);
+    return status;
+}
+
+/* ---- what the files say ---- */
+
+/* What two rows with the same input share: its tokens, and of trees where they stand. From malloc. */
+static char *key_of(const lab_pair_side *input, size_t *bytes) {
+    const size_t nodes = input->parents != NULL ? input->count * sizeof *input->parents : 0;
+    const size_t tokens = input->ids != NULL ? input->count * sizeof *input->ids : input->bytes;
+    char *key = malloc(tokens + 2 * nodes + 1);
+    *bytes = tokens + 2 * nodes;
+    if (key == NULL)
+        return NULL;
+    memcpy(key, input->ids != NULL ? (const void *)input->ids : input->text, tokens);
+    if (nodes > 0) {
+        memcpy(key + tokens, input->parents, nodes);
+        memcpy(key + tokens + nodes, input->branches, nodes);
+    }
+    return key;
+}
+
+static locus_status count_shared(const collection *all, lab_pair_facts *facts, locus_error *error) {
+    lab_word_index seen = {0};
+    bool good = true;
+    for (size_t i = 0; good && i < 2 * all->rows.count; i++) { /* the training set first, then the others */
+        const lab_pair_row *row = &all->rows.rows[i % all->rows.count];
+        const bool train = row->set == LAB_SET_TRAIN;
+        size_t bytes;
+        if (train != (i < all->rows.count))
+            continue;
+        char *key = key_of(&row->sides[LAB_PAIR_INPUT], &bytes);
+        good = key != NULL && (!train || lab_word_add(&seen, key, bytes) != SIZE_MAX);
+        facts->shared[row->set] += good && !train && lab_word_find(&seen, key, bytes) != SIZE_MAX;
+        free(key);
+    }
+    lab_word_index_free(&seen);
+    return good ? LOCUS_OK : lab_fail_memory(error, "samples");
+}
+
+locus_status lab_pairs_look(const lab_task_options *options, uint64_t seed, lab_pair_facts *facts, locus_error *error) {
+    collection all;
+    *facts = (lab_pair_facts){0};
+    locus_status status = collect(&all, options, seed, error);
+    if (status != LOCUS_OK)
+        return status;
+    facts->vocabulary = lab_pair_vocabulary_size(&all.vocabulary);
+    facts->ids = all.vocabulary.ids;
+    facts->arity = all.vocabulary.arity;
+    facts->order = lab_pair_vocabulary_order(&all.vocabulary);
+    facts->stuck = lab_pair_vocabulary_stuck(&all.vocabulary);
+    for (size_t i = 0; i < all.rows.count; i++) {
+        const lab_pair_row *row = &all.rows.rows[i];
+        facts->samples[row->set]++;
+        for (size_t s = 0; s < 2; s++)
+            facts->unknown[row->set] += lab_pair_encode(&all.vocabulary, &row->sides[s], NULL);
+    }
+    status = count_shared(&all, facts, error);
+    if (status == LOCUS_OK)
+        status = lab_own_digest(options, &facts->digest, error);
+    collection_free(&all);
+    return status;
+}
+
+locus_status lab_pairs_keep(const lab_task_options *options, uint64_t seed, const char *folder, locus_error *error) {
+    collection all;
+    locus_status status = collect(&all, options, seed, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = lab_pair_vocabulary_keep(&all.vocabulary, folder, error);
+    collection_free(&all);
+    return status;
+}
+
+/* ---- an input as it is typed ---- */
+
+static locus_status typed_ids(lab_pair_side *side, const lab_pair_vocabulary *of, const char *text,
+                              locus_error *error) {
+    side->ids = calloc(strlen(text) / 2 + 1, sizeof *side->ids);
+    if (side->ids == NULL)
+        return lab_fail_memory(error, "an input");
+    for (const char *at = text + strspn(text, " ,\t"); *at != '\0'; at += strspn(at, " ,\t")) {
+        char *end;
+        errno = 0;
+        const long id = strtol(at, &end, 10);
+        if (end == at || errno != 0 || id < (of->first == 0) || (size_t)id > of->most) {
+            return lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
+                            "'%.20s' is no id: give numbers from %d to %zu between spaces", at, of->first == 0,
+                            of->most);
+        }
+        side->ids[side->count++] = (int32_t)id;
+        at = end;
+    }
+    return LOCUS_OK;
+}
+
+static locus_status typed_text(lab_pair_side *side, const lab_pair_vocabulary *of, const char *text,
+                               locus_error *error) {
+    side->text = strdup(text);
+    side->bytes = strlen(text);
+    if (side->text == NULL)
+        return lab_fail_memory(error, "an input");
+    for (const char *at = side->text; lab_own_next(of->kind, &at, side->text + side->bytes).bytes > 0;)
+        side->count++;
+    return LOCUS_OK;
+}
+
+static locus_status typed_set(lab_dataset *set, const lab_pair_vocabulary *of, const lab_pair_side *side,
+                              locus_error *error) {
+    set->samples = 1;
+    set->input_offsets = calloc(2, sizeof *set->input_offsets);
+    set->input = calloc(side->count + 1, sizeof *set->input);
+    if (set->input_offsets == NULL || set->input == NULL)
+        return lab_fail_memory(error, "an input");
+    set->input_offsets[1] = side->count;
+    lab_pair_encode(of, side, set->input);
+    return lab_pair_vocabulary_lend(of, set, error);
+}
+
+locus_status lab_pairs_typed(lab_dataset *set, const lab_task_options *options, const char *text, locus_error *error) {
+    lab_pair_vocabulary of;
+    lab_pair_side side = {0};
+    *set = (lab_dataset){0};
+    locus_status status = lab_pair_vocabulary_recall(&of, options->kept, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (of.trees)
+        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
+                          "inputs of this run are trees: name a file of them with --test");
+    else
+        status = of.ids ? typed_ids(&side, &of, text, error) : typed_text(&side, &of, text, error);
+    if (status == LOCUS_OK && side.count == 0)
+        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "input", "the input has no token");
+    if (status == LOCUS_OK)
+        status = typed_set(set, &of, &side, error);
+    if (status != LOCUS_OK)
+        lab_dataset_destroy(set);
+    free(side.ids);
+    free(side.text);
+    lab_pair_vocabulary_free(&of);
+    return status;
+}
