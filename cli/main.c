@@ -5,6 +5,7 @@
 #include "job_ranks.h"
 #include "out_of_memory.h"
 #include "output.h"
+#include "picture_progress.h"
 #include "plugins.h"
 #include "train/machine.h"
 
@@ -154,6 +155,7 @@ static int run(const cli_command *command, const char *line, int argc, char **ar
 int main(int argc, char **argv) {
     cli_memory_watch();
     cli_ranks_look();
+    cli_picture_progress();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, which then cleans up */
     locus_error error;
     if (locus_environment_check(&error) != LOCUS_OK)

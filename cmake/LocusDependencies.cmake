@@ -23,14 +23,15 @@ if(LOCUS_LAB)
   locus_find(CURL curl/curl.h curl libcurl4-openssl-dev)
   locus_find(ARCHIVE archive.h archive libarchive-dev)
   locus_find(PNG png.h png libpng-dev)
+  locus_find(JPEG jpeglib.h jpeg libjpeg-dev)
   locus_find(CRYPTO openssl/evp.h crypto libssl-dev)
   locus_find(UTF8PROC utf8proc.h utf8proc libutf8proc-dev)
   # oneDNN runs on GCC's OpenMP; the laboratory tells it to stay on one thread. Named by its file, because a clang build
   # would otherwise bring a second OpenMP runtime.
   set(LAB_LIBRARIES ${DNNL_LIBRARY} ${SQLITE_LIBRARY} ${CJSON_LIBRARY} ${CURL_LIBRARY} ${ARCHIVE_LIBRARY}
-      ${PNG_LIBRARY} ${CRYPTO_LIBRARY} ${UTF8PROC_LIBRARY} -l:libgomp.so.1)
+      ${PNG_LIBRARY} ${JPEG_LIBRARY} ${CRYPTO_LIBRARY} ${UTF8PROC_LIBRARY} -l:libgomp.so.1)
   set(LAB_INCLUDE_DIRS ${DNNL_INCLUDE_DIR} ${SQLITE_INCLUDE_DIR} ${CJSON_INCLUDE_DIR} ${CURL_INCLUDE_DIR}
-      ${ARCHIVE_INCLUDE_DIR} ${PNG_INCLUDE_DIR} ${CRYPTO_INCLUDE_DIR} ${UTF8PROC_INCLUDE_DIR})
+      ${ARCHIVE_INCLUDE_DIR} ${PNG_INCLUDE_DIR} ${JPEG_INCLUDE_DIR} ${CRYPTO_INCLUDE_DIR} ${UTF8PROC_INCLUDE_DIR})
 endif()
 
 if(LOCUS_TESTS)

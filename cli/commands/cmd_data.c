@@ -7,6 +7,7 @@
 #include "data_images.h"
 #include "data_labelled.h"
 #include "data_lines.h"
+#include "data_pictures.h"
 #include "data_portrait.h"
 #include "data_text.h"
 #include "output.h"
@@ -43,6 +44,7 @@ static const struct data_kind {
      {"train-text", "dev-text", "test-text", "vocabulary", "model", "json"}},
     {"expressions", cli_data_make_expressions, cli_data_inspect_expressions, {NULL}},
     {"labelled sequences", make_none, cli_data_inspect_labelled, {NULL}},
+    {"own pictures", cli_data_make_image, cli_data_inspect_pictures, {"image"}},
     {"own pairs", make_none, inspect_own_pairs, {NULL}},
     {NULL, make_pairs, inspect_pairs, {NULL}}, /* all others */
 };
@@ -202,7 +204,7 @@ const cli_command cli_command_data_make = {
         "trees the paths of the tokens. Problems in characters: addition, substring-index, substring-search; input is\n"
         "the prompt, target the rest. Sample i of a set depends on the options, the seed, the set and i only;\n"
         "the trees are the same in either order. Expressions: listops, as JSON lines or as the .tsv of Long Range\n"
-        "Arena. Images: cifar10, one image as a PNG. Text: text, which makes token files of UTF-8 files.",
+        "Arena. Images: cifar10 and own images, one as a PNG. Text: text, which makes token files of UTF-8 files.",
     .examples = "locus data make copy --set test -n 100 --length 24 -o copy.jsonl\n"
                 "locus data make tree-ops --order depth --set test -n 5 -o ops.jsonl\n"
                 "locus data make addition --digits 3 --set test -n 3 -o -\n"
@@ -219,13 +221,17 @@ const cli_command cli_command_data_inspect = {
     .name = "data inspect",
     .summary = "shows samples and statistics of a task or of a file",
     .operands = "TASK|FILE",
-    .details = "Lengths, depths of trees, vocabulary, and the chance rate: the share of the most common target token,\n"
-               "or class. Images: classes, means and deviations of the channels, and whether the files are as "
-               "published.\n"
-               "Files: what data make has written, and the .tsv of Long Range Arena.",
+    .details =
+        "Lengths, depths of trees, vocabulary, and the chance rate: the share of the most common target token,\n"
+        "or class. Images: classes, means and deviations of the channels, and whether the files are as "
+        "published.\n"
+        "Files: what data make has written, and the .tsv of Long Range Arena. Own data (pairs, classify, images): "
+        "their\nsets, and how many samples these share.",
     .examples = "locus data inspect reverse --length 24\nlocus data inspect tree-c3 --depth 3\n"
                 "locus data inspect substring-search --show 1\n"
-                "locus data inspect copy.jsonl --json\nlocus data inspect cifar10\n",
+                "locus data inspect copy.jsonl --json\nlocus data inspect cifar10\n"
+                "locus data inspect pairs --data pairs.jsonl --tokens words\n"
+                "locus data inspect images --data animals --side 32\n",
     .shared = CLI_JSON | CLI_FORMAT,
     CLI_OPTIONS(inspect_options),
     .tasks = CLI_USE_DATA,

@@ -213,11 +213,14 @@ const cli_command cli_command_eval = {
                "byte, of the whole set\n"
                "unless -n says how many sequences of it. Expressions: chance is one of the classes, majority the share "
                "of the most common.\n\n"
-               "With pictures (PNG, PPM or PGM, of the size that the model was trained on) a run of images names the "
-               "three most probable classes of each.",
+               "With pictures (PNG, JPEG, PPM or PGM) a run of images names the three most probable classes of each; "
+               "those for cifar10\nhave the size that the model was trained on, own pictures any.\n\n"
+               "Own data: --data with the --dev and --test of the training, or --test alone with another file or "
+               "folder.",
     .examples = "locus eval copy-rope-smoke-s0 --lengths 16,32,64\n"
                 "locus eval tree-copy-depth-rope --depths 5,7\n"
-                "locus eval cifar10-algebraic frog.png\n",
+                "locus eval cifar10-algebraic frog.png\n"
+                "locus eval pairs-rope --test others.jsonl\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .tasks = CLI_USE_EVAL,

@@ -234,6 +234,9 @@ const cli_command cli_command_train = {
         "Expressions (listops): trains an encoder with a classifier, or fine-tunes a pretrained one (--pretrained: a "
         "folder with config.json,\n"
         "model.safetensors and vocab.txt; the encoding is added to its own positions).\n\n"
+        "Own data (pairs, classify, images): --data names a file or folder, --dev and --test those of the other sets, "
+        "else parts of the first;\npairs are trained as words and trees are, labelled sequences as expressions, "
+        "pictures as images but for a development set of their own.\n\n"
         "The same command goes on with a run that was stopped or killed, and ends with the same bits as one that was "
         "not.\n"
         "A run that is done is not trained again. Ctrl-C stops after the step and writes a checkpoint; so does "
@@ -259,6 +262,9 @@ const cli_command cli_command_train = {
                 "locus train --task addition --encoding 'rope(values=on)' --budget quick\n"
                 "locus train --task text --encoding rope --data data/book --budget quick\n"
                 "locus train --task listops --target parity --encoding 'algebraic(group=tree:5)' --budget quick\n"
+                "locus train --task pairs --data pairs.jsonl --tokens words --encoding rope --budget smoke\n"
+                "locus train --task images --data animals --side 32 --encoding 'algebraic(group=grid:2)' --budget "
+                "smoke\n"
                 "locus train --task cifar10 --encoding 'algebraic(group=grid:2)' --budget quick --data data/cifar10\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS | CLI_RANKS,
     CLI_OPTIONS(options),

@@ -6,6 +6,7 @@
 #include "io/picture/picture.h"
 #include "output.h"
 #include "task/images/cifar10.h"
+#include "task_options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,11 +20,15 @@ static const char *data_path(const cli_arguments *arguments, const lab_task *tas
     return cli_given_by_user(arguments, "data") ? cli_text(arguments, "data") : cli_data_published(task->name)->folder;
 }
 
-static int read_set(lab_dataset *set, const cli_arguments *arguments, const lab_task *task, lab_set which) {
+static int read_set(lab_dataset *set, cli_arguments *arguments, const lab_task *task, lab_set which) {
     locus_error error;
-    lab_task_options options = lab_task_default(task);
-    options.path = data_path(arguments, task);
-    const lab_draw draw = {task, &options, which, 0, 0};
+    lab_train_config config = {.task = task, .data = lab_task_default(task)};
+    int status = cli_data_published(task->name) == NULL ? cli_require(arguments, "data") : 0;
+    if (status != 0)
+        return status;
+    (void)cli_put_options(arguments, &config);
+    config.data.path = data_path(arguments, task);
+    const lab_draw draw = {task, &config.data, which, 0, 0};
     return lab_dataset_generate(set, &draw, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 

@@ -2,38 +2,41 @@
 #include "eval_pictures.h"
 
 #include "io/picture/picture.h"
+#include "io/picture/picture_scale.h"
 #include "output.h"
 #include "task/images/augment.h"
+#include "task/images/own_pictures.h"
 
 #include <stdlib.h>
 
 enum { SHOWN = 3 }; /* classes of a picture */
 
-/* A picture's pixels, three channels one after another, normalised as in training. */
-static int read_picture(const char *path, size_t side, uint8_t *planes, float *image) {
+/* A picture's pixels, three channels one after another, normalised as in training; brought to the model's size where
+ * the training's pictures were. */
+static int read_picture(const char *path, size_t side, bool scales, uint8_t *planes, float *image) {
     lab_picture picture;
     locus_error error;
     if (lab_picture_read(&picture, path, &error) != LOCUS_OK)
         return cli_error(&error);
     int status = 0;
-    if (picture.width != side || picture.height != side) {
+    if (!scales && (picture.width != side || picture.height != side)) {
         status = cli_failure("'%s' is %zu×%zu pixels: scale or cut it to the %zu×%zu that the model was trained on",
                              path, picture.width, picture.height, side, side);
     }
-    if (status == 0) {
-        lab_picture_planes(&picture, planes);
+    if (status == 0 && lab_picture_scale(&picture, side, planes, &error) != LOCUS_OK)
+        status = cli_error(&error);
+    if (status == 0)
         lab_image_normalise(planes, side, image);
-    }
     lab_picture_free(&picture);
     return status;
 }
 
-static int read_pictures(const cli_pictures *pictures, size_t side, float *images) {
+static int read_pictures(const cli_pictures *pictures, size_t side, bool scales, float *images) {
     const size_t size = LAB_IMAGE_CHANNELS * side * side;
     uint8_t *planes = malloc(size);
     int status = planes == NULL ? cli_failure("out of memory") : 0;
     for (size_t i = 0; status == 0 && i < pictures->count; i++)
-        status = read_picture(pictures->paths[i], side, planes, images + i * size);
+        status = read_picture(pictures->paths[i], side, scales, planes, images + i * size);
     free(planes);
     return status;
 }
@@ -97,17 +100,36 @@ static int print(const cli_pictures *pictures, const char *const *names, const f
     return 0;
 }
 
+/* Those of the task, or what the run has kept, in `kept`, to be freed. */
+static int find_names(const lab_train_config *config, lab_word_index *kept, const char *const **names) {
+    locus_error error;
+    *names = config->task->class_names;
+    if (*names != NULL)
+        return 0;
+    if (lab_pictures_recall(kept, config->data.kept, &error) != LOCUS_OK)
+        return cli_error(&error);
+    *names = (const char *const *)kept->words;
+    return kept->count == config->model.classes
+               ? 0
+               : cli_failure("the run has kept the names of %zu classes, and its model has %zu", kept->count,
+                             config->model.classes);
+}
+
 int cli_eval_pictures(lab_model *model, const lab_train_config *config, const cli_pictures *pictures, bool json) {
     const size_t side = config->model.image_side, classes = config->model.classes;
     float *images = calloc(pictures->count, LAB_IMAGE_CHANNELS * side * side * sizeof *images);
     float *probabilities = calloc(pictures->count, classes * sizeof *probabilities);
     locus_error error;
+    lab_word_index kept = {0};
+    const char *const *names = NULL;
     int status = images == NULL || probabilities == NULL ? cli_failure("out of memory") : 0;
-    status = status ? status : read_pictures(pictures, side, images);
+    status = status ? status : find_names(config, &kept, &names);
+    status = status ? status : read_pictures(pictures, side, config->task->class_names == NULL, images);
     if (status == 0 && lab_model_classify(model, images, pictures->count, probabilities, &error) != LOCUS_OK)
         status = cli_error(&error);
     if (status == 0)
-        status = print(pictures, config->task->class_names, probabilities, classes, json);
+        status = print(pictures, names, probabilities, classes, json);
+    lab_word_index_free(&kept);
     free(images);
     free(probabilities);
     return status;

@@ -6,7 +6,8 @@
 #include "train/train.h"
 
 typedef struct cli_pictures {
-    char *const *paths; /* PNG, PPM or PGM, of the size that the model was trained on */
+    char *const
+        *paths; /* PNG, JPEG, PPM or PGM; of the size that the model was trained on, unless they are own pictures */
     size_t count;
 } cli_pictures;
 

@@ -14,7 +14,8 @@
     _(text) \
     _(expressions) \
     _(labelled) \
-    _(pairs)
+    _(pairs) \
+    _(pictures)
 /* clang-format on */
 
 #define DECLARED(name) extern const lab_task_class lab_##name##_class;

@@ -122,7 +122,7 @@ chmod 755 damaged
 
 # Options of other kinds.
 refuses 2 "depth is for trees; cifar10 is of images" "$locus" train --task cifar10 --encoding rope --depth 3
-refuses 2 "dev-samples is for words, trees, problems, text, expressions and labelled sequences; cifar10 has --test-samples" "$locus" train --task cifar10 --encoding rope --dev-samples 3
+refuses 2 "dev-samples is for words, trees, problems, text, expressions, labelled sequences, own pairs and own pictures; cifar10 has --test-samples" "$locus" train --task cifar10 --encoding rope --dev-samples 3
 refuses 2 "greedy-samples" "$locus" train --task cifar10 --encoding rope --greedy-samples 3
 refuses 2 "embedding-init" "$locus" train --task cifar10 --encoding rope --embedding-init unit
 refuses 2 "augment is for images" "$locus" train --task copy --encoding rope --augment none

@@ -117,6 +117,10 @@ static void epochs(const lab_train_config *c, char *text, size_t size) {
     char all[32];
     snprintf(text, size, "%" PRIu64 " (%s steps)", c->epochs, grouped(lab_config_steps(c), all));
 }
+/* Of samples that are one's own. */
+static void only_epochs(const lab_train_config *c, char *text, size_t size) {
+    snprintf(text, size, "%" PRIu64, c->epochs);
+}
 /* Passes over the training samples. */
 static void passes(const lab_train_config *c, char *text, size_t size) {
     char all[32];
@@ -331,6 +335,12 @@ static void test_own(void **state) {
                                    {"development score every", every, NULL},
                                    {"learning rate", rates, NULL},
                                    {"dropout", dropout, NULL}};
+    static const row of_pictures[] = {{"dimension, heads, feed-forward, layers", model, NULL},
+                                      {"batch", batch, NULL},
+                                      {"epochs", only_epochs, NULL},
+                                      {"learning rate", rates, NULL},
+                                      {"augmentation", augmentation, NULL}};
+    check_rows("**Own pictures**", TASKS("images", NULL), of_pictures, COUNT(of_pictures));
     check_rows("**Own pairs**", TASKS("pairs", NULL), of_pairs, COUNT(of_pairs));
 }
 

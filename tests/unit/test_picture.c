@@ -37,18 +37,6 @@ static void expect_picture(const char *name, size_t width, size_t height, const 
     assert_null(picture.rgb);
 }
 
-/* Three planes of their own, not a byte beyond. */
-static void planes_of_a_picture(void **state) {
-    (void)state;
-    const lab_picture picture = {WIDTH, HEIGHT, sample};
-    uint8_t *planes = malloc(VALUES);
-    assert_non_null(planes);
-    lab_picture_planes(&picture, planes);
-    for (size_t i = 0; i < VALUES; i++)
-        assert_int_equal(planes[i % 3 * (WIDTH * HEIGHT) + i / 3], sample[i]);
-    free(planes);
-}
-
 static void expect_failure(const char *name, const char *part) {
     lab_picture picture;
     locus_error error = {0};
@@ -387,7 +375,7 @@ static void what_is_no_picture(void **state) {
     locus_error error = {0};
     (void)state;
     text("text", "Pick a picture");
-    expect_failure("text", "is neither a PNG nor a PPM or PGM picture");
+    expect_failure("text", "is neither a PNG, JPEG nor PPM or PGM picture");
     text("p", "P6");
     expect_failure("p", "is neither");
     text("p4", "P4 1 1 0");
@@ -406,7 +394,6 @@ int main(void) {
         cmocka_unit_test(bent_anymaps),
         cmocka_unit_test(png_of_all_kinds),
         cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(planes_of_a_picture),
         cmocka_unit_test(too_wide_a_png),
         cmocka_unit_test(a_png_that_states_more_than_it_can_hold),
         cmocka_unit_test(a_png_that_states_two_sizes),

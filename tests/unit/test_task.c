@@ -125,7 +125,7 @@ static void test_registry(void **state) {
     static const char *const known[] = {
         "copy",     "reverse",  "repeat",   "tree-copy",       "tree-reorder",     "tree-c3",
         "tree-ops", "cifar10",  "addition", "substring-index", "substring-search", "text",
-        "listops",  "classify", "pairs"};
+        "listops",  "classify", "pairs",    "images"};
     const size_t count = sizeof known / sizeof *known;
     assert_int_equal(lab_task_count(), count);
     for (size_t i = 0; i < count; i++) {

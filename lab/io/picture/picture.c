@@ -20,9 +20,3 @@ void lab_picture_free(lab_picture *picture) {
     free(picture->rgb);
     *picture = (lab_picture){0, 0, NULL};
 }
-
-void lab_picture_planes(const lab_picture *picture, uint8_t *planes) {
-    const size_t pixels = picture->width * picture->height;
-    for (size_t i = 0; i < 3 * pixels; i++)
-        planes[i] = picture->rgb[i % pixels * 3 + i / pixels];
-}

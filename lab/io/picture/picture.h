@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures as 8-bit RGB: PNG (of any kind) and portable any-maps (PPM and PGM, binary P6, P5 and plain P3, P2). What a
+/* Pictures as 8-bit RGB: PNG (of any kind), JPEG and portable any-maps (PPM and PGM, binary P6, P5 and plain P3, P2). What a
  * file is, is told by its first bytes, not by its name.
  *
  * Grey becomes three equal channels, palettes are looked up, 16 bits (and any-maps of another maxval) are rounded to 8;
@@ -26,9 +26,6 @@ locus_status lab_picture_read(lab_picture *picture, const char *path, locus_erro
 locus_status lab_picture_check_size(size_t width, size_t height, const char *path, locus_error *error);
 locus_status lab_picture_allocate(lab_picture *picture, size_t width, size_t height, locus_error *error);
 void lab_picture_free(lab_picture *picture); /* accepts an empty one; empties it */
-
-/* The same bytes as red, green and blue planes [3, height, width]. */
-void lab_picture_planes(const lab_picture *picture, uint8_t *planes);
 
 /* 8-bit RGB: a binary PPM where the name ends in .ppm, else a PNG; the file is whole or not there (io/file.h). */
 locus_status lab_picture_write(const lab_picture *picture, const char *path, locus_error *error);

@@ -17,6 +17,8 @@ typedef locus_status (*picture_reader)(lab_picture *picture, const lab_picture_b
 static picture_reader find_reader(const unsigned char *start, size_t count) {
     if (count >= sizeof png_signature && memcmp(start, png_signature, sizeof png_signature) == 0)
         return lab_picture_read_png;
+    if (count >= 3 && start[0] == 0xFF && start[1] == 0xD8 && start[2] == 0xFF)
+        return lab_picture_read_jpeg;
     bool anymap = count >= 3 && start[0] == 'P' && start[1] != '\0' && strchr("2356", start[1]) != NULL &&
                   strchr(" \t\r\n#", start[2]) != NULL && start[2] != '\0';
     return anymap ? lab_picture_read_anymap : NULL;
@@ -30,28 +32,40 @@ static locus_status sniff(const char *path, locus_error *error) {
     if (status == LOCUS_OK) {
         size_t count = fread(start, 1, sizeof start, input.stream);
         if (find_reader(start, count) == NULL)
-            status = lab_fail_file(error, path, count == 0 ? "is empty" : "is neither a PNG nor a PPM or PGM picture");
+            status =
+                lab_fail_file(error, path, count == 0 ? "is empty" : "is neither a PNG, JPEG nor PPM or PGM picture");
     }
     lab_input_close(&input);
     return status;
 }
 
-locus_status lab_picture_read(lab_picture *picture, const char *path, locus_error *error) {
-    char *data = NULL;
-    size_t count = 0;
+locus_status lab_picture_load(const char *path, char **data, size_t *count, locus_error *error) {
+    *data = NULL;
+    *count = 0;
+    const locus_status status = sniff(path, error);
+    return status == LOCUS_OK ? lab_file_read(path, data, count, error) : status;
+}
+
+locus_status lab_picture_decode(lab_picture *picture, const lab_picture_bytes *bytes, locus_error *error) {
+    const picture_reader reader = find_reader(bytes->data, bytes->count);
     *picture = (lab_picture){0, 0, NULL};
-    locus_status status = sniff(path, error);
-    if (status == LOCUS_OK)
-        status = lab_file_read(path, &data, &count, error);
-    if (status == LOCUS_OK) {
-        const lab_picture_bytes bytes = {path, (const unsigned char *)data, count};
-        picture_reader reader = find_reader(bytes.data, count);
-        status =
-            reader != NULL ? reader(picture, &bytes, error) : lab_fail_file(error, path, "changed while it was read");
-    }
-    free(data);
+    const locus_status status =
+        reader != NULL ? reader(picture, bytes, error) : lab_fail_file(error, bytes->path, "changed while it was read");
     if (status != LOCUS_OK)
         lab_picture_free(picture);
+    return status;
+}
+
+locus_status lab_picture_read(lab_picture *picture, const char *path, locus_error *error) {
+    char *data;
+    size_t count;
+    *picture = (lab_picture){0, 0, NULL};
+    locus_status status = lab_picture_load(path, &data, &count, error);
+    if (status == LOCUS_OK) {
+        const lab_picture_bytes bytes = {path, (const unsigned char *)data, count};
+        status = lab_picture_decode(picture, &bytes, error);
+    }
+    free(data);
     return status;
 }
 

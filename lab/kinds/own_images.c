@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Labelled pictures of one's own (task/images/own_pictures.h), for the image classifier that CIFAR-10 has. Unlike its
+ * test set theirs is scored once, at the end, by the parameters of the best development loss. */
+#include "kinds/class_parts.h"
+#include "task/images/own_pictures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static const lab_option options[] = {
+    LAB_ROW("augment", NAMED, AT(augment), LAB_CHOICE("augment", "autoaugment|none"), .names = lab_augmentation_names,
+            .silent = "none"),
+    LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
+    LAB_ROW("labels", SIZE, AT(data.pictures.classes), .silent = "0", .flags = LAB_OPTION_LATER),
+    LAB_ROW("side", SIZE, AT(data.pictures.side), LAB_NUMBER("side", "N", 5, 1024),
+            LAB_HELP("own pictures: they are brought to N×N pixels (32)"), .flags = LAB_OPTION_LATER | LAB_OPTION_DATA),
+    LAB_OWN_ROWS,
+};
+
+static size_t classes(const lab_task_options *of) {
+    return of->pictures.classes;
+}
+
+static locus_status look(lab_train_config *config, locus_error *error) {
+    lab_picture_facts facts;
+    const locus_status status = lab_pictures_look(&config->data, config->data_seed, &facts, error);
+    if (status != LOCUS_OK)
+        return status;
+    config->data.pictures.classes = facts.classes.count;
+    config->data.digest = facts.digest;
+    config->model.image_side = config->data.pictures.side;
+    lab_own_cap(config, facts.samples);
+    lab_picture_facts_free(&facts);
+    return LOCUS_OK;
+}
+
+static bool tell(const lab_train_config *config, char *text, size_t room) {
+    lab_picture_facts facts;
+    if (config->data.path == NULL || lab_pictures_look(&config->data, config->data_seed, &facts, NULL) != LOCUS_OK)
+        return false;
+    const bool shares = lab_own_tell(facts.samples, facts.shared, text, room);
+    const size_t used = shares ? strlen(text) : 0, rest = (config->data.pictures.side - 2) % 3;
+    lab_picture_facts_free(&facts);
+    if (rest > 0) {
+        snprintf(text + used, room - used,
+                 "%sthe convolution's windows leave out the last %s of side %zu, and nothing of side %zu",
+                 shares ? "; " : "", rest == 1 ? "row and column" : "two rows and columns", config->data.pictures.side,
+                 config->data.pictures.side - rest);
+    }
+    return shares || rest > 0;
+}
+
+static locus_status keep(const lab_train_config *config, const char *folder, locus_error *error) {
+    return lab_pictures_keep(&config->data, config->data_seed, folder, error);
+}
+
+/* ---- budgets ---- */
+
+static void paper(lab_train_config *config) {
+    lab_budget_training(config);
+    config->model = lab_model_image_default();
+    config->augment = LAB_AUGMENT_POLICY;
+    config->batch = 128;
+    config->epochs = 300;
+    config->optimizer.weight_decay = 3e-2;
+}
+
+static void quick(lab_train_config *config) {
+    paper(config);
+    config->epochs = 20;
+}
+
+static void smoke(lab_train_config *config) {
+    paper(config);
+    config->augment = LAB_AUGMENT_NONE;
+    config->model.dim = 64;
+    config->model.feed_forward = 128;
+    config->model.encoder_layers = 2;
+    config->batch = 32;
+    config->epochs = 10;
+    config->rate_peak = 2e-3;
+}
+
+static void as_code(lab_train_config *config) {
+    lab_budget_tables_code(config);
+    config->model.survivors = LAB_SURVIVORS_AS_THEY_ARE;
+}
+
+/* ---- words for tables and pages ---- */
+
+static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
+    const double train = lab_said_number(config, "train_samples"), batch = lab_said_number(config, "batch");
+    char count[48];
+    (void)task;
+    facts->unpublished = true;
+    if (train > 0) {
+        snprintf(facts->data, sizeof facts->data, "%s training pictures of own data in %g classes, side %g",
+                 lab_grouped(train, count, sizeof count), lab_said_number(config, "labels"),
+                 lab_said_number(config, "side"));
+    }
+    if (train > 0 && batch > 0) {
+        const double steps = lab_said_number(config, "steps");
+        facts->epoch_steps = (uint64_t)ceil(train / batch);
+        facts->epochs = steps > 0 ? steps / (double)facts->epoch_steps : lab_said_number(config, "epochs");
+    }
+}
+
+static void legend(const lab_legend_facts *facts, char *text, size_t room) {
+    if (facts->chance > 0) {
+        snprintf(text, room, "Pictures right in %%: chance is %.2f, always the most common class %.2f.",
+                 100 * facts->chance, 100 * facts->majority);
+    } else {
+        snprintf(text, room, "Pictures right in %%.");
+    }
+}
+
+static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
+    (void)facts;
+    snprintf(text, room,
+             "<i>majority</i>: always the most common class of the test set; <i>chance</i>: any class, at random. ");
+}
+
+static const lab_curve_words curves = {
+    {"Accuracy on the development set against training steps", "Training loss against training steps"},
+    "training steps",
+    {"development accuracy, %", "training loss, nats a picture"},
+    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the development "
+    "set, grey what always giving the most common class of the test set scores; right: training loss (dropout, "
+    "stochastic depth, smoothed labels), logarithmic.",
+    false};
+
+static const lab_score_column columns[] = {
+    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "of {classes} classes, %",
+     lab_value_accuracy},
+    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_ALWAYS, "loss", NULL, "nats, lower is better", lab_value_loss},
+    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "chance", NULL, NULL, lab_value_chance},
+    {"majority", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "majority", NULL, NULL, lab_value_common},
+};
+
+/* ---- the class ---- */
+
+extern const lab_task_class lab_pictures_class;
+
+static const lab_task tasks[] = {{
+    .name = "images",
+    .summary = "pictures of your own → their classes",
+    .class = &lab_pictures_class,
+    .published.pictures.side = LAB_PICTURES_SIDE,
+    .generate = lab_pictures_generate,
+}};
+
+const lab_task_class lab_pictures_class = {
+    .name = "own pictures",
+    .tasks = tasks,
+    .task_count = COUNT(tasks),
+    .architecture = LAB_IMAGE_CLASSIFIER,
+    .options = options,
+    .option_count = COUNT(options),
+    .classes = classes,
+    .whole = true,
+    .stores_chance = true,
+    .read = true,
+    .budgets = {smoke, quick, paper},
+    .as_code = as_code,
+    .look = look,
+    .tell = tell,
+    .keep = keep,
+    .columns = columns,
+    .column_count = COUNT(columns),
+    .token = "picture",
+    .sample = "picture",
+    .scores_note = "Chance is one of the classes; majority is the share of the most common one.",
+    .source = "accuracy",
+    .describe = describe,
+    .legend = legend,
+    .page_legend = page_legend,
+    .model_samples = LAB_PAIR_SAMPLES,
+    .curves = &curves,
+    .turns = "along an axis",
+    .speed_note = "Tokens are the places of the grid that the encoder reads." LAB_MEMORY_NOTE,
+    .no_generate = "classifies pictures and generates nothing: 'locus eval' names what pictures show",
+};
