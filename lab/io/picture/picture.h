@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures as 8-bit RGB: PNG (of any kind), JPEG and portable any-maps (PPM and PGM, binary P6, P5 and plain P3, P2). What a
- * file is, is told by its first bytes, not by its name.
+/* Pictures as 8-bit RGB: PNG (of any kind), JPEG and portable any-maps (PPM and PGM, binary P6, P5 and plain P3, P2).
+ * What a file is, is told by its first bytes, not by its name.
  *
  * Grey becomes three equal channels, palettes are looked up, 16 bits (and any-maps of another maxval) are rounded to 8;
  * what is transparent is laid on white, as a page shows it. Colour profiles and gamma
