@@ -202,7 +202,7 @@ static void test_kept(void **state) {
     locus_error error = {0};
     scratch_write("vocabulary.json", "{\"classes\": [\"a\"]}", 18);
     assert_int_equal(draw(&set, &alone, LAB_SET_TEST, 0, &error), LOCUS_ERROR_IO);
-    assert_non_null(strstr(error.message, "names no classes"));
+    assert_non_null(strstr(error.message, "is no list of classes"));
     clear("t");
 }
 

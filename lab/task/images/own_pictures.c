@@ -223,12 +223,12 @@ locus_status lab_pictures_keep(const lab_task_options *options, uint64_t seed, c
 
 locus_status lab_pictures_recall(lab_word_index *classes, const char *folder, locus_error *error) {
     cJSON *root;
-    const locus_status status = lab_own_recall(&root, folder, error);
+    locus_status status = lab_own_recall(&root, folder, error);
     if (status != LOCUS_OK)
         return status;
-    const bool good = lab_own_recall_words(classes, cJSON_GetObjectItemCaseSensitive(root, "classes"));
+    status = lab_own_recall_words(classes, cJSON_GetObjectItemCaseSensitive(root, "classes"), error);
     cJSON_Delete(root);
-    return good && classes->count >= 2 && classes->count <= LAB_PICTURE_MOST_CLASSES
+    return status == LOCUS_OK && classes->count >= 2 && classes->count <= LAB_PICTURE_MOST_CLASSES
                ? LOCUS_OK
-               : lab_fail(error, LOCUS_ERROR_IO, "data", "'%s/" LAB_OWN_KEPT "' names no classes", folder);
+               : lab_own_fail_kept(status, folder, "list of classes", error);
 }

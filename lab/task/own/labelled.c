@@ -116,13 +116,13 @@ static locus_status recall(collection *all, locus_error *error) {
     if (status != LOCUS_OK)
         return status;
     const cJSON *ids = cJSON_GetObjectItemCaseSensitive(root, "ids");
-    const bool good = lab_own_recall_words(&all->words, cJSON_GetObjectItemCaseSensitive(root, "words")) &&
-                      lab_own_recall_words(&all->labels, cJSON_GetObjectItemCaseSensitive(root, "labels"));
     all->ids = cJSON_IsNumber(ids) && ids->valuedouble > 0 && ids->valuedouble < 1e8 ? (size_t)ids->valuedouble : 0;
+    status = lab_own_recall_words(&all->words, cJSON_GetObjectItemCaseSensitive(root, "words"), error);
+    if (status == LOCUS_OK)
+        status = lab_own_recall_words(&all->labels, cJSON_GetObjectItemCaseSensitive(root, "labels"), error);
     cJSON_Delete(root);
-    return good && all->labels.count >= 2
-               ? LOCUS_OK
-               : lab_fail(error, LOCUS_ERROR_IO, "data", "'%s/" LAB_OWN_KEPT "' is no vocabulary", folder);
+    return status == LOCUS_OK && all->labels.count >= 2 ? LOCUS_OK
+                                                        : lab_own_fail_kept(status, folder, "vocabulary", error);
 }
 
 static locus_status read_training(collection *all, uint64_t seed, locus_error *error) {

@@ -44,15 +44,14 @@ static locus_status read_tabbed(lab_labelled_row *row, const char *line, size_t 
 
 /* ---- JSON ---- */
 
-/* A label as text: a string, or a whole number. */
-static char *label_of(const cJSON *item) {
-    char number[32];
-    if (cJSON_IsString(item) && item->valuestring[0] != '\0' && strlen(item->valuestring) <= MOST_LABEL)
-        return copy_of(item->valuestring, strlen(item->valuestring));
+/* A label as text: a string, or a whole number, which is written into `number`. NULL: it is none. */
+static const char *label_of(const cJSON *item, char number[32]) {
+    if (cJSON_IsString(item))
+        return item->valuestring[0] != '\0' && strlen(item->valuestring) <= MOST_LABEL ? item->valuestring : NULL;
     if (!cJSON_IsNumber(item) || !(fabs(item->valuedouble) < 1e15) || floor(item->valuedouble) != item->valuedouble)
         return NULL;
-    snprintf(number, sizeof number, "%.0f", item->valuedouble);
-    return copy_of(number, strlen(number));
+    snprintf(number, 32, "%.0f", item->valuedouble);
+    return number;
 }
 
 static locus_status read_ids(lab_labelled_row *row, const cJSON *array, locus_error *error) {
@@ -73,12 +72,16 @@ static locus_status read_ids(lab_labelled_row *row, const cJSON *array, locus_er
 }
 
 static locus_status read_object(lab_labelled_row *row, const cJSON *root, locus_error *error) {
+    char number[32];
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "input_text"));
     if (!cJSON_IsObject(root))
         return fail_line(row, error, "this is no JSON object");
-    row->label = label_of(cJSON_GetObjectItemCaseSensitive(root, "label"));
-    if (row->label == NULL)
+    const char *label = label_of(cJSON_GetObjectItemCaseSensitive(root, "label"), number);
+    if (label == NULL)
         return fail_line(row, error, "\"label\" is missing: a text of 1 to 200 bytes, or a whole number");
+    row->label = copy_of(label, strlen(label));
+    if (row->label == NULL)
+        return lab_fail_memory(error, "samples");
     if (text == NULL)
         return read_ids(row, cJSON_GetObjectItemCaseSensitive(root, "input"), error);
     row->bytes = strlen(text);

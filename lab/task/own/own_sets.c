@@ -145,14 +145,22 @@ locus_status lab_own_recall(cJSON **root, const char *folder, locus_error *error
     return status;
 }
 
-bool lab_own_recall_words(lab_word_index *words, const cJSON *array) {
+locus_status lab_own_recall_words(lab_word_index *words, const cJSON *array, locus_error *error) {
     const cJSON *item;
     cJSON_ArrayForEach(item, array) {
         const char *word = cJSON_GetStringValue(item);
-        if (word == NULL || lab_word_add(words, word, strlen(word)) == SIZE_MAX)
-            return false;
+        if (word == NULL)
+            return LOCUS_ERROR_IO;
+        if (lab_word_add(words, word, strlen(word)) == SIZE_MAX)
+            return lab_fail_memory(error, "a vocabulary");
     }
-    return true;
+    return LOCUS_OK;
+}
+
+locus_status lab_own_fail_kept(locus_status status, const char *folder, const char *what, locus_error *error) {
+    return status == LOCUS_OK || status == LOCUS_ERROR_IO
+               ? lab_fail(error, LOCUS_ERROR_IO, "data", "'%s/" LAB_OWN_KEPT "' is no %s", folder, what)
+               : status;
 }
 
 cJSON *lab_own_words_json(const lab_word_index *words) {

@@ -32,10 +32,11 @@ struct cJSON;
 locus_status lab_own_keep(struct cJSON *root, size_t losses, const char *folder, locus_error *error);
 /* *root to be deleted. IO where it is missing, or no JSON object. */
 locus_status lab_own_recall(struct cJSON **root, const char *folder, locus_error *error);
-/* Adds the texts of an array, which may be NULL, to an index. False: there is something else in it, or no memory. */
-bool lab_own_recall_words(lab_word_index *words, const struct cJSON *array);
+/* Adds the texts of an array, which may be NULL, to an index. MEMORY; IO, without a message: there is something else in
+ * it. */
+locus_status lab_own_recall_words(lab_word_index *words, const struct cJSON *array, locus_error *error);
+/* What is kept is nothing that `what` can be read from; hands on a status that is neither OK nor IO. */
+locus_status lab_own_fail_kept(locus_status status, const char *folder, const char *what, locus_error *error);
 struct cJSON *lab_own_words_json(const lab_word_index *words);
-
-/* The row of options that all such kinds have is LAB_OWN_ROWS (kinds/class_parts.h). */
 
 #endif

@@ -213,28 +213,32 @@ static bool take(const cJSON *root, const char *name, size_t most, size_t *value
     return good;
 }
 
-static bool take_children(lab_pair_vocabulary *of, const cJSON *array) {
+static locus_status take_children(lab_pair_vocabulary *of, const cJSON *array, locus_error *error) {
     const cJSON *item;
     size_t count = 0;
     of->children = malloc((of->token_count + 1) * sizeof *of->children);
-    bool good = of->children != NULL && (size_t)cJSON_GetArraySize(array) == of->token_count;
+    if (of->children == NULL)
+        return lab_fail_memory(error, "a vocabulary");
+    bool good = (size_t)cJSON_GetArraySize(array) == of->token_count;
     cJSON_ArrayForEach(item, array) {
         good = good && cJSON_IsNumber(item) && item->valuedouble >= LAB_CHILDREN_VARY && item->valuedouble <= 1e9;
         if (good)
             of->children[count++] = (int32_t)item->valuedouble;
     }
-    return good;
+    return good ? LOCUS_OK : LOCUS_ERROR_IO;
 }
 
-static bool take_all(lab_pair_vocabulary *of, const cJSON *root) {
+/* IO, without a message: something is missing, or is something else. */
+static locus_status take_all(lab_pair_vocabulary *of, const cJSON *root, locus_error *error) {
     const char *tokens = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "tokens"));
     const cJSON *children = cJSON_GetObjectItemCaseSensitive(root, "children");
     size_t orders, kind = 0;
     if (tokens == NULL || !take(root, "first", 1, &of->first) || !take(root, "most", MOST_TOKENS, &of->most) ||
         !take(root, "arity", MOST_TOKENS, &of->arity) || !take(root, "orders", 3, &orders) ||
-        !take(root, "longest", INT32_MAX, &of->longest) ||
-        !lab_own_recall_words(&of->words, cJSON_GetObjectItemCaseSensitive(root, "words")))
-        return false;
+        !take(root, "longest", INT32_MAX, &of->longest))
+        return LOCUS_ERROR_IO;
+    const locus_status status =
+        lab_own_recall_words(&of->words, cJSON_GetObjectItemCaseSensitive(root, "words"), error);
     of->orders = (unsigned)orders;
     while (lab_token_names[kind] != NULL && strcmp(lab_token_names[kind], tokens) != 0)
         kind++;
@@ -242,21 +246,23 @@ static bool take_all(lab_pair_vocabulary *of, const cJSON *root) {
     of->ids = kind == LAB_TOKENS_IDS;
     of->trees = children != NULL;
     of->token_count = count_tokens(of);
-    return lab_token_names[kind] != NULL && (!of->trees || take_children(of, children));
+    if (status != LOCUS_OK || lab_token_names[kind] == NULL)
+        return status != LOCUS_OK ? status : LOCUS_ERROR_IO;
+    return of->trees ? take_children(of, children, error) : LOCUS_OK;
 }
 
 locus_status lab_pair_vocabulary_recall(lab_pair_vocabulary *of, const char *folder, locus_error *error) {
     cJSON *root;
     *of = (lab_pair_vocabulary){0};
-    const locus_status status = lab_own_recall(&root, folder, error);
+    locus_status status = lab_own_recall(&root, folder, error);
     if (status != LOCUS_OK)
         return status;
-    const bool good = take_all(of, root);
+    status = take_all(of, root, error);
     cJSON_Delete(root);
-    if (good)
+    if (status == LOCUS_OK)
         return LOCUS_OK;
     lab_pair_vocabulary_free(of);
-    return lab_fail(error, LOCUS_ERROR_IO, "data", "'%s/" LAB_OWN_KEPT "' is no vocabulary of pairs", folder);
+    return lab_own_fail_kept(status, folder, "vocabulary of pairs", error);
 }
 
 /* ---- for a set ---- */

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* Every allocation on the way from files of one's own to sets fails once, one after another: pairs, labelled
+ * sequences and pictures are looked at, drawn, kept and read by what was kept; each failure is told as MEMORY, and
+ * nothing leaks (address sanitizer). */
+#include "task/images/own_pictures.h"
+#include "task/images/picture_pixels.h"
+#include "task/own/labelled.h"
+#include "task/own/pairs.h"
+#include "task/task_class.h"
+
+#include <locus/parallel.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "failing_allocator.h"
+
+static char folder[64], file[96], pictures[96];
+
+static void put(const char *path, const char *text, size_t bytes) {
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    assert_int_equal(fwrite(text, 1, bytes, out), bytes);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* ---- what is done ---- */
+
+static locus_status draw(const char *task, const lab_task_options *options, locus_error *error) {
+    const lab_draw wanted = {lab_task_find(task), options, LAB_SET_TEST, 0, 0};
+    lab_dataset set;
+    const locus_status status = lab_dataset_generate(&set, &wanted, error);
+    if (status == LOCUS_OK)
+        lab_dataset_destroy(&set);
+    return status;
+}
+
+static locus_status pairs_way(locus_error *error) {
+    const lab_task_options options = {.path = file, .dev = file, .test = file}, kept = {.test = file, .kept = folder};
+    lab_pair_facts facts;
+    locus_status status = lab_pairs_look(&options, 0, &facts, error);
+    if (status == LOCUS_OK)
+        status = draw("pairs", &options, error);
+    if (status == LOCUS_OK)
+        status = lab_pairs_keep(&options, 0, folder, error);
+    return status == LOCUS_OK ? draw("pairs", &kept, error) : status;
+}
+
+static locus_status labels_way(locus_error *error) {
+    const lab_task_options options = {.path = file, .dev = file, .test = file}, kept = {.test = file, .kept = folder};
+    lab_labelled_facts facts;
+    locus_status status = lab_labelled_look(&options, 0, &facts, error);
+    if (status == LOCUS_OK) {
+        lab_labelled_facts_free(&facts);
+        status = draw("classify", &options, error);
+    }
+    if (status == LOCUS_OK)
+        status = lab_labelled_keep(&options, 0, folder, error);
+    return status == LOCUS_OK ? draw("classify", &kept, error) : status;
+}
+
+static locus_status pictures_way(locus_error *error) {
+    const lab_task_options options = {.path = pictures, .pictures.side = 5};
+    const lab_task_options kept = {.test = pictures, .kept = folder, .pictures.side = 5};
+    lab_picture_facts facts;
+    lab_picture_pixels_forget();
+    locus_status status = lab_pictures_look(&options, 0, &facts, error);
+    if (status == LOCUS_OK) {
+        lab_picture_facts_free(&facts);
+        status = draw("images", &options, error);
+    }
+    if (status == LOCUS_OK)
+        status = lab_pictures_keep(&options, 0, folder, error);
+    return status == LOCUS_OK ? draw("images", &kept, error) : status;
+}
+
+/* ---- one failure after another ---- */
+
+static void every_failure(locus_status (*way)(locus_error *error)) {
+    enum { MOST = 20000 };
+    long told = 0, point = 0;
+    for (bool failed = true; failed && point < MOST; ++point) {
+        locus_error error = {0};
+        allocator_arm(point);
+        const locus_status status = way(&error);
+        failed = allocator_disarm();
+        if (status != LOCUS_OK && (status != LOCUS_ERROR_MEMORY || error.message[0] == '\0'))
+            fail_msg("allocation %ld: status %d, \"%s\"", point, (int)status, error.message);
+        told += status == LOCUS_ERROR_MEMORY;
+    }
+    assert_true(point < MOST && told > point / 2);
+}
+
+static void test_pairs(void **state) {
+    (void)state;
+    static const char words[] = "{\"input_text\": \"a b\", \"target_text\": \"b a\"}\n";
+    static const char trees[] = "{\"input\": [0, 2], \"input_paths\": [\"0\", \"1\"], \"target\": [2, 1, 1], "
+                                "\"target_paths\": [\"0\", \"1\", \"2\"]}\n";
+    put(file, words, sizeof words - 1);
+    every_failure(pairs_way);
+    put(file, trees, sizeof trees - 1);
+    every_failure(pairs_way);
+}
+
+static void test_labels(void **state) {
+    (void)state;
+    static const char lines[] = "{\"input_text\": \"a b\", \"label\": \"x\"}\n{\"input_text\": \"b\", \"label\": 2}\n";
+    put(file, lines, sizeof lines - 1);
+    every_failure(labels_way);
+}
+
+static void test_pictures(void **state) {
+    (void)state;
+    every_failure(pictures_way);
+    lab_picture_pixels_forget();
+}
+
+/* ---- files ---- */
+
+static const char *const classes[] = {"a", "b"};
+
+static const char *class_path(size_t class, const char *end) {
+    static char path[160];
+    snprintf(path, sizeof path, "%s/%s%s", pictures, classes[class], end);
+    return path;
+}
+
+/* One thread: which allocation fails must not depend on how they run. */
+static int open_files(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/locus_own_XXXXXX");
+    if (mkdtemp(folder) == NULL || locus_threads_set(1) != LOCUS_OK)
+        return -1;
+    snprintf(file, sizeof file, "%s/own.jsonl", folder);
+    snprintf(pictures, sizeof pictures, "%s/pictures", folder);
+    mkdir(pictures, 0700);
+    for (size_t c = 0; c < 2; c++) {
+        mkdir(class_path(c, ""), 0700);
+        put(class_path(c, "/1.pgm"), "P5 1 1 255\n1", 12);
+        put(class_path(c, "/2.pgm"), "P5 1 1 255\n2", 12);
+    }
+    return 0;
+}
+
+static int close_files(void **state) {
+    (void)state;
+    for (size_t c = 0; c < 2; c++) {
+        unlink(class_path(c, "/1.pgm"));
+        unlink(class_path(c, "/2.pgm"));
+        rmdir(class_path(c, ""));
+    }
+    rmdir(pictures);
+    unlink(file);
+    char path[128];
+    snprintf(path, sizeof path, "%s/vocabulary.json", folder);
+    unlink(path);
+    return rmdir(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pairs), cmocka_unit_test(test_labels),
+                                       cmocka_unit_test(test_pictures)};
+    return cmocka_run_group_tests(tests, open_files, close_files);
+}
