@@ -4,11 +4,13 @@
 #include "cells.h"
 #include "command.h"
 #include "comparison_table.h"
+#include "io/folder.h"
 #include "output.h"
 #include "report/page/report.h"
 #include "report/reproduction/reproduction.h"
 #include "stop.h"
 #include "store_argument.h"
+#include "sweep.h"
 #include "train/configuration/config.h"
 #include "train_options.h"
 #include "vary.h"
@@ -171,20 +173,23 @@ static int check_data(const axes *over) {
 
 /* ---- results ---- */
 
-static char *page_path(const cli_arguments *arguments, const cli_store *store, const axes *over) {
-    const char *given = cli_text(arguments, "page");
-    if (given != NULL)
-        return strdup(given);
+/* "folder/compare-copy-reverse" and an ending; NULL: out of memory. */
+static char *file_name(const char *folder, const axes *over, const char *end) {
     char tasks[128] = "";
     for (size_t i = 0; i < over->name_count; i++) {
         size_t used = strlen(tasks);
         snprintf(tasks + used, sizeof tasks - used, "-%s", over->names[i]);
     }
-    size_t size = strlen(store->folder) + sizeof tasks + 32;
+    size_t size = strlen(folder) + sizeof tasks + 32;
     char *path = malloc(size);
     if (path != NULL)
-        snprintf(path, size, "%s/compare%s.html", store->folder, tasks);
+        snprintf(path, size, "%s/compare%s%s", folder, tasks, end);
     return path;
+}
+
+static char *page_path(const cli_arguments *arguments, const cli_store *store, const axes *over) {
+    const char *given = cli_text(arguments, "page");
+    return given != NULL ? strdup(given) : file_name(store->folder, over, ".html");
 }
 
 static int write_page(cli_arguments *arguments, const cli_store *store, const lab_summary_filter *filter,
@@ -255,11 +260,25 @@ static int train_and_report(cli_arguments *arguments, lab_cells *all, const axes
     all->restart = cli_flag(arguments, "restart");
     status = cli_cells_run(all, NULL, NULL);
     cli_store_close(&store);
-    if (cli_stop_asked())
-        return cli_train_resume(arguments, "stopped; ");
+    if (cli_stop_asked()) {
+        cli_train_resume(arguments, "stopped; ");
+        return cli_stop_status();
+    }
     cli_stop_release();
+    if (cli_given_by_user(arguments, "only"))
+        return status;
     int reported = report(arguments, all, over);
     return status ? status : reported;
+}
+
+/* What scripts make stands beside the store. */
+static int print_sweep(const cli_arguments *arguments, const lab_cells *all, const axes *over) {
+    char *folder = lab_folder_of(cli_text(arguments, "store"));
+    char *parts = folder != NULL ? file_name(folder, over, "-parts") : NULL;
+    const int status = parts != NULL ? cli_sweep_print(arguments, all, parts) : cli_failure("out of memory");
+    free(parts);
+    free(folder);
+    return status;
 }
 
 static int run(cli_arguments *arguments) {
@@ -268,8 +287,13 @@ static int run(cli_arguments *arguments) {
     int status = cli_require(arguments, "task");
     status = status ? status : read_axes(&over, arguments);
     status = status ? status : make_cells(&all, &over);
-    status = status ? status : check_data(&over);
-    status = status ? status : train_and_report(arguments, &all, &over);
+    status = status ? status : cli_sweep_choose(arguments, &all);
+    if (status == 0 && cli_sweep_asked(arguments)) {
+        status = print_sweep(arguments, &all, &over);
+    } else if (status == 0) {
+        status = check_data(&over);
+        status = status ? status : train_and_report(arguments, &all, &over);
+    }
     free(all.cells);
     free(over.tasks);
     cli_vary_free(&over.vary);
@@ -287,6 +311,7 @@ static const cli_option options[] = {
     {"jobs", 'j', CLI_INTEGER, "N", "1", "cells side by side; timings are then of a shared machine", 1, 256},
     CLI_STORE_OPTION,
     CLI_VARY_OPTION,
+    CLI_SWEEP_OPTIONS,
     {"page", 0, CLI_TEXT, "FILE", NULL, "where the page goes; beside the store if not given", 0, 0},
     {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},
     {"restart", 0, CLI_FLAG, NULL, NULL, "train the cells again that are there already", 0, 0},
@@ -300,6 +325,7 @@ const cli_command cli_command_compare = {
         "Every cell (task, encoding, seed, embedding initialisation) is a run of the store. Cells that are done are "
         "not trained\n"
         "again, and one that was stopped goes on: the same command finishes an interrupted comparison.\n\n"
+        "--sbatch and --parallel deal the cells to many machines; docs/sweeps.md tells how.\n\n"
         "--vary OPTION=V,V,… trains with each of these values of an option of training; given several times it makes "
         "a grid.\nSections are then called by what differs between them.\n\n"
         "Published numbers stand beside the measured ones where there are any, with the budget that they belong to.",

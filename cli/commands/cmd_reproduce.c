@@ -12,6 +12,7 @@
 #include "reproduce_table.h"
 #include "stop.h"
 #include "store_argument.h"
+#include "sweep.h"
 #include "train/configuration/config.h"
 #include "train_options.h"
 
@@ -20,7 +21,6 @@
 #include <locus/parallel.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct reproduce {
     cli_arguments *arguments;
@@ -241,83 +241,12 @@ static int report(reproduce *job) {
     return status;
 }
 
-/* ---- --list ---- */
-
-/* 0, or 1 after one line where the store cannot be read. */
-static int describe(lab_store *store, const lab_cell *cell, char *text, size_t size) {
-    lab_run run;
-    locus_error error;
-    locus_status found = store == NULL ? LOCUS_ERROR_ARGUMENT : lab_store_run_find(store, cell->name, &run, &error);
-    if (found != LOCUS_OK) {
-        snprintf(text, size, "not begun");
-        return found == LOCUS_ERROR_ARGUMENT ? 0 : cli_error(&error);
-    }
-    if (run.state == LAB_RUN_DONE) {
-        snprintf(text, size, "done");
-    } else {
-        snprintf(text, size, "%s at step %" PRIu64 " of %" PRIu64,
-                 run.state == LAB_RUN_STARTED ? "begun, not finished," : lab_run_state_name(run.state), run.steps_done,
-                 run.steps_total);
-    }
-    lab_run_free(&run);
-    return 0;
-}
-
-static int list_json(const reproduce *job, lab_store *store) {
-    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "trainings");
-    for (size_t i = 0; i < job->cells.count; i++) {
-        const lab_cell *cell = &job->cells.cells[i];
-        char state[80];
-        if (describe(store, cell, state, sizeof state) != 0) {
-            cJSON_Delete(root);
-            return 1;
-        }
-        cJSON *object = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, object);
-        cJSON_AddStringToObject(object, "name", cell->name);
-        cJSON_AddStringToObject(object, "task", cell->config.task->name);
-        cJSON_AddStringToObject(object, "encoding", cell->encoding);
-        cJSON_AddNumberToObject(object, "seed", (double)cell->config.seed);
-        cJSON_AddStringToObject(object, "state", state);
-        char *config = lab_config_json(&cell->config);
-        if (config != NULL)
-            cJSON_AddRawToObject(object, "config", config);
-        cJSON_free(config);
-    }
-    return cli_json_print(root);
-}
-
-static int list(reproduce *job) {
-    cli_store store = {0};
-    static const char *const heads[] = {"training", "encoding", "state"};
-    if (access(cli_text(job->arguments, "store"), F_OK) == 0) {
-        int status = cli_store_open(&store, job->arguments, false);
-        if (status != 0)
-            return status;
-    }
-    if (cli_flag(job->arguments, "json")) {
-        int status = list_json(job, store.store);
-        cli_store_close(&store);
-        return status;
-    }
-    lab_table *table = lab_table_create(heads, sizeof heads / sizeof *heads);
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < job->cells.count; i++) {
-        char state[80];
-        status = describe(store.store, &job->cells.cells[i], state, sizeof state);
-        lab_table_cell(table, "%s", job->cells.cells[i].label);
-        lab_table_cell(table, "%s", job->cells.cells[i].encoding);
-        lab_table_cell(table, "%s", state);
-    }
-    if (status == 0)
-        cli_table_print(table);
-    else
-        lab_table_free(table);
-    cli_store_close(&store);
-    return status;
-}
-
 /* ---- the command ---- */
+
+static int tell_stop(const reproduce *job) {
+    cli_failure("stopped; to go on: %s", job->arguments->command_line);
+    return cli_stop_status();
+}
 
 /* The trainings are copies of this process, made before any thread is started: what it computes itself until then it
  * computes alone. */
@@ -332,11 +261,14 @@ static int train(reproduce *job) {
     all->command = job->arguments->command_line;
     if (locus_threads_set(1) != LOCUS_OK)
         return cli_failure("cannot compute with one thread");
-    if (lab_result_chance(&job->result, &job->table, &error) != LOCUS_OK)
+    const bool some = cli_given_by_user(job->arguments, "only"); /* which make no table */
+    if (!some && lab_result_chance(&job->result, &job->table, &error) != LOCUS_OK)
         return cli_error(&error);
-    int status = cli_cells_run(all, rewrite, job);
+    int status = cli_cells_run(all, some ? NULL : rewrite, job);
     bool stopped = cli_stop_asked();
     cli_stop_release();
+    if (some)
+        return stopped ? tell_stop(job) : status;
     if (locus_threads_set(own) != LOCUS_OK)
         return cli_failure("cannot use %zu threads again", own);
     int reported = report(job);
@@ -363,6 +295,16 @@ static int prepare_files(reproduce *job) {
     return job->markdown == NULL || job->runs == NULL ? cli_failure("out of memory") : 0;
 }
 
+/* What scripts make stands beside the store. */
+static int print_sweep(reproduce *job) {
+    job->folder = lab_folder_of(cli_text(job->arguments, "store"));
+    char *parts = job->folder != NULL ? file_name(job, "-parts") : NULL;
+    const int status =
+        parts != NULL ? cli_sweep_print(job->arguments, &job->cells, parts) : cli_failure("out of memory");
+    free(parts);
+    return status;
+}
+
 static int run(cli_arguments *arguments) {
     if (cli_given_by_user(arguments, "from"))
         return cli_reproduce_from(arguments);
@@ -378,8 +320,9 @@ static int run(cli_arguments *arguments) {
     job->arguments = arguments;
     int status = cli_reproduce_request(arguments, NULL, &job->table);
     status = status ? status : make_cells(job);
-    if (status == 0 && cli_flag(arguments, "list")) {
-        status = list(job);
+    status = status ? status : cli_sweep_choose(arguments, &job->cells);
+    if (status == 0 && cli_sweep_asked(arguments)) {
+        status = print_sweep(job);
     } else if (status == 0) {
         status = check_data(job);
         status = status ? status : prepare_files(job);
@@ -425,7 +368,7 @@ static const cli_option options[] = {
     {"pretrained", 0, CLI_TEXT, "DIR", NULL,
      "listops: an encoder (config.json, model.safetensors, vocab.txt), with chebyshev(site=output) and alone", 0, 0},
     CLI_STORE_OPTION,
-    {"list", 0, CLI_FLAG, NULL, NULL, "print the trainings and how they stand; train nothing", 0, 0},
+    CLI_SWEEP_OPTIONS,
     {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},
     {"from", 0, CLI_TEXT, "FILE", NULL, "make the Markdown file beside this JSON file of runs again; train nothing", 0,
      0},
@@ -449,6 +392,7 @@ const cli_command cli_command_reproduce = {
         "The claims are called SUPPORTED, OPEN or CONTRADICTED by what was measured, from means over\n"
         "seeds by rules that were written before (docs/reproduction.md). A Markdown file, a page and\n"
         "the runs as JSON are written beside the store.\n\n"
+        "--sbatch and --parallel deal the trainings to many machines; docs/sweeps.md tells how.\n\n"
         "--from makes the Markdown file again from that JSON: no store, no data and no other option are needed.\n"
         "What was written by hand below the generated part (from '## Conditions' on) stays. --check compares\n"
         "instead, and asks of what was written by hand, too, that the runs give it. -o makes the page of curves\n"
@@ -457,6 +401,7 @@ const cli_command cli_command_reproduce = {
                 "locus reproduce table2 --budget quick --jobs 2 --threads 1\n"
                 "locus reproduce table2 --budget quick --decay both --columns tree-reorder --rows rope,algebraic\n"
                 "locus reproduce table3 --budget quick --list\n"
+                "locus reproduce table2 --budget paper --sbatch >table2.sh\n"
                 "locus reproduce roper --budget quick --columns addition,substring --more\n"
                 "locus reproduce listops --budget quick --columns digit\n"
                 "locus reproduce --from docs/results/table1-quick.json -o table1.html\n"

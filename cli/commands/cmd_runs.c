@@ -225,6 +225,8 @@ static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, "PATH", NULL, "export: the file that is written, of tensorboard the folder", 0, 0},
     {"format", 0, CLI_CHOICE, CLI_FORMATS "|tensorboard", NULL,
      "how tables are printed; --json is short for json. export: json (the default), csv or tensorboard", 0, 0},
+    {"checkpoints", 0, CLI_FLAG, NULL, NULL,
+     "import: also the checkpoints beside each store, and with them the runs that are not finished", 0, 0},
     CLI_STORE_OPTION,
 };
 
@@ -244,6 +246,11 @@ const cli_command cli_command_runs = {
         "all\n"
         "of a file or nothing; what is there already is passed over. Tables and pages are made of imported runs as of\n"
         "others; 'eval', 'generate' and new test lengths need a checkpoint, which they do not have.\n\n"
+        "'runs import' takes whole stores, too, and merges them: a training (configuration and seed) that two stores "
+        "have is\n"
+        "kept once, if both say the same of it, and refused if not. --checkpoints brings the files beside them, and "
+        "runs that are\n"
+        "not finished, which go on from theirs (docs/sweeps.md).\n\n"
         "'runs export --format csv -o FILE' writes every score and every point of a curve as a line, --format "
         "tensorboard\n"
         "-o FOLDER event files that TensorBoard reads. docs/store.md has the store's tables, to ask in SQL.",
@@ -251,6 +258,7 @@ const cli_command cli_command_runs = {
                 "locus runs note 3 'the one in the talk'\n"
                 "locus runs delete copy-rope-smoke-s0-1a2b3c4d\n"
                 "locus runs export --task copy -o copy.json\nlocus runs import copy.json --store other/locus.db\n"
+                "locus runs import parts/part-*.db --checkpoints\n"
                 "locus runs export --format tensorboard -o board\n",
     .shared = CLI_JSON | CLI_QUIET,
     CLI_OPTIONS(options),

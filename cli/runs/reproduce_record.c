@@ -21,8 +21,8 @@
 
 /* Options that decide where and how fast, not what. */
 static bool is_of_the_table(const char *name) {
-    static const char *const others[] = {"store", "jobs", "threads", "list",  "no-page", "json",
-                                         "quiet", "help", "from",    "check", "output"};
+    static const char *const others[] = {"store",   "jobs", "threads", "list", "only", "sbatch", "parallel",
+                                         "no-page", "json", "quiet",   "help", "from", "check",  "output"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0)
             return false;
@@ -53,16 +53,29 @@ static cJSON *make_head(const cli_arguments *arguments) {
     return head;
 }
 
-/* Moves those that the result follows from to the front; returns how many. */
+static void swap(lab_run *a, lab_run *b) {
+    const lab_run other = *a;
+    *a = *b;
+    *b = other;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const lab_run *)a)->name, ((const lab_run *)b)->name);
+}
+
+/* Moves those that the result follows from to the front; returns how many. Their order is the table's, behind it by
+ * name what else it follows from: a store whose runs came from many has them in another. */
 static size_t choose(lab_run *runs, size_t count, const lab_result *result) {
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (lab_result_uses(result, runs[i].id)) {
-            const lab_run other = runs[kept];
-            runs[kept++] = runs[i];
-            runs[i] = other;
-        }
-    }
+    for (size_t i = 0; i < result->run_count; i++)
+        for (size_t j = kept; j < count; j++)
+            if (runs[j].id == result->runs[i])
+                swap(&runs[kept++], &runs[j]);
+    const size_t of_table = kept;
+    for (size_t i = kept; i < count; i++)
+        if (lab_result_uses(result, runs[i].id))
+            swap(&runs[kept++], &runs[i]);
+    qsort(runs + of_table, kept - of_table, sizeof *runs, by_name);
     return kept;
 }
 

@@ -4,6 +4,7 @@
 #include "output.h"
 #include "train/store/run_export.h"
 #include "train/store/run_file.h"
+#include "train/store/store_merge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,9 +82,34 @@ int cli_runs_export(const cli_store *store, const cli_arguments *arguments) {
 
 /* ---- import ---- */
 
-static int import_file(const cli_store *store, const char *path) {
+/* "; 3 of them checkpoints" or nothing: what there is none of is not spoken of. */
+static void add_count(char *text, size_t size, size_t count, const char *what) {
+    const size_t used = strlen(text);
+    if (count > 0)
+        snprintf(text + used, size - used, "; %zu %s", count, what);
+}
+
+static int import_store(const cli_store *store, const cli_arguments *arguments, const char *path) {
+    const lab_merge_request request = {
+        .path = path, .folder = store->folder, .checkpoints = cli_flag(arguments, "checkpoints")};
+    lab_merge_result result;
+    locus_error error;
+    char more[320] = "";
+    if (lab_store_merge(store->store, &request, &result, &error) != LOCUS_OK)
+        return cli_error(&error);
+    add_count(more, sizeof more, result.known, "there already");
+    add_count(more, sizeof more, result.replaced, "more of what was there unfinished");
+    add_count(more, sizeof more, result.unfinished, "not finished, left out (--checkpoints brings them)");
+    add_count(more, sizeof more, result.bare, "without a checkpoint beside it");
+    cli_note("%s: imported %zu run%s%s", path, result.added, result.added == 1 ? "" : "s", more);
+    return 0;
+}
+
+static int import_json(const cli_store *store, const cli_arguments *arguments, const char *path) {
     lab_run_file_content content;
     locus_error error;
+    if (cli_flag(arguments, "checkpoints"))
+        return cli_failure("'%s' has no checkpoints: it is no run store; leave --checkpoints out", path);
     if (lab_run_file_read(store->store, path, &content, &error) != LOCUS_OK)
         return cli_error(&error);
     cJSON_Delete(content.table);
@@ -92,15 +118,22 @@ static int import_file(const cli_store *store, const char *path) {
     return 0;
 }
 
+static int import_file(const cli_store *store, const cli_arguments *arguments, const char *path) {
+    const size_t length = strlen(path);
+    const bool named = length > 3 && strcmp(path + length - 3, ".db") == 0; /* one that is empty or damaged, too */
+    return (named || lab_store_is_one(path) ? import_store : import_json)(store, arguments, path);
+}
+
 int cli_runs_import(const cli_arguments *arguments) {
     cli_store store;
     if (arguments->operand_count < 2)
-        return cli_usage_error("runs import: which file? 'locus runs export' and 'locus reproduce' write them");
+        return cli_usage_error(
+            "runs import: which file? Run stores, or what 'locus runs export' and 'locus reproduce' write");
     int status = cli_store_open(&store, arguments, true);
     if (status != 0)
         return status;
     for (size_t i = 1; status == 0 && i < arguments->operand_count; i++)
-        status = import_file(&store, arguments->operands[i]);
+        status = import_file(&store, arguments, arguments->operands[i]);
     cli_store_close(&store);
     return status;
 }

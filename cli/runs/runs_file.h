@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* locus runs export, locus runs import: a store's finished runs as JSON, and back (train/store/run_file.h). */
+/* locus runs export, locus runs import: a store's finished runs as JSON, and back (train/store/run_file.h); another
+ * store's runs into this one (train/store/store_merge.h). */
 #ifndef CLI_RUNS_FILE_H
 #define CLI_RUNS_FILE_H
 

@@ -13,6 +13,7 @@
 typedef struct lab_cell {
     lab_train_config config; /* its encoding points to `encoding` */
     char encoding[LAB_SPEC_SIZE], name[256], label[512];
+    size_t number;                                   /* among all of the comparison, from 1; 0: it has none */
     locus_status status;                             /* how it ended */
     char message[sizeof((locus_error *)0)->message]; /* why it failed, or what a finished run says */
     int64_t run;                                     /* its row, 0: none */

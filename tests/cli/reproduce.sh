@@ -8,12 +8,12 @@ export LOCUS_THREADS=1 # other tests run beside it
 # What a table is made of, without a store: nothing is made.
 "$locus" reproduce table1 --list >list || fail "--list ended with $?"
 [ "$(grep -c 'not begun' list)" = 72 ] || fail "table1 is not 4 schemes × 3 tasks × 2 initialisations × 3 seeds: $(cat list)"
-grep -q '^copy unit · relative · seed 0 .*relative(window=16)' list || fail "no relative: $(cat list)"
+grep -q '^ *[0-9]*  copy unit · relative · seed 0 .*relative(window=16)' list || fail "no relative: $(cat list)"
 [ "$(grep -n 'seed 1' list | head -n 1 | cut -d: -f1)" = 26 ] || fail "the first seed does not come first: $(cat list)"
 "$locus" reproduce table1 --factors --seeds 1 --list >list || fail "--factors --list ended with $?"
 [ "$(grep -c 'not begun' list)" = 42 ] || fail "factors are not 3 × (4 + 4 + 1 + 4 + 1) trainings: $(cat list)"
-grep -q '^copy unit both · sinusoidal · seed 0' list || fail "no sinusoids with both factors: $(cat list)"
-! grep -q '^copy unit positions · rope' list || fail "rope, which adds nothing, is trained with a scale: $(cat list)"
+grep -q '^ *[0-9]*  copy unit both · sinusoidal · seed 0' list || fail "no sinusoids with both factors: $(cat list)"
+! grep -q '^ *[0-9]*  copy unit positions · rope' list || fail "rope, which adds nothing, is trained with a scale: $(cat list)"
 "$locus" reproduce table2 --budget quick --seeds 1 --list >list || fail "--list ended with $?"
 [ "$(grep -c 'not begun' list)" = 40 ] || fail "table2 is not 5 schemes × 8 columns: $(cat list)"
 "$locus" reproduce table2 --columns tree-c3-depth --decay both --seeds 1 --list >list

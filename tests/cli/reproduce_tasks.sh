@@ -12,7 +12,7 @@ count() {
 [ "$(count list)" = 18 ] || fail "roper is not 3 tasks × 2 rows × 3 seeds: $(cat list)"
 grep -q "^locus: text is left out: there is no 'data/text'" err || fail "the missing text is not told: $(cat err)"
 [ "$(wc -l <err)" = 1 ] || fail "more than one line: $(cat err)"
-grep -q '^addition · roper · seed 0 .*rope(values=on)' list || fail "no roper: $(cat list)"
+grep -q '^ *[0-9]*  addition · roper · seed 0 .*rope(values=on)' list || fail "no roper: $(cat list)"
 "$locus" reproduce roper --budget paper --columns addition --list >list 2>err || fail "--list ended with $?"
 [ "$(count list)" = 20 ] || fail "not ten seeds as published: $(cat list)"
 [ ! -s err ] || fail "a column that nobody asked for is told: $(cat err)"

@@ -85,7 +85,7 @@ head -n 12 one.json | head -c -4 >bad.json # in the middle of a line, however lo
 refuses 1 "'bad.json' is no JSON: line 12 cannot be read" "$locus" runs import bad.json --store bad/locus.db
 refuses 2 "runs export: where to? -o FILE is missing" "$locus" runs export --store s/locus.db
 refuses 1 "there is no finished run to export" "$locus" runs export --store bad/locus.db -o x.json
-refuses 2 "runs import: which file? 'locus runs export' and 'locus reproduce' write them" "$locus" runs import
+refuses 2 "runs import: which file? Run stores, or what 'locus runs export' and 'locus reproduce' write" "$locus" runs import
 refuses 2 "runs: 'send' is none of 'show', 'diff', 'rename', 'note', 'delete', 'export', 'import'" "$locus" runs send --store s/locus.db
 refuses 1 "no run 'c' in the store 's/locus.db': \`locus runs\` lists them" "$locus" runs export c -o x.json --store s/locus.db
 [ ! -e x.json ] || fail "an export that failed left a file"

@@ -2,6 +2,7 @@
 #include "train/store/run_folder.h"
 
 #include "io/fail.h"
+#include "io/file.h"
 #include "io/printable.h"
 #include "io/temporary.h"
 
@@ -15,8 +16,8 @@
 
 enum { MOST_NAME = 200, TOKENIZER = 5 };
 /* What scoring needs of the data comes first: a tokenizer's files, a vocabulary. */
-static const char *const files[] = {"tokenizer.model", "tokenizer.vocab",  "vocab.txt",        "tokenizer_config.json",
-                                    "vocabulary.json", "last.safetensors", "best.safetensors", "lock"};
+static const char *const files[] = {"tokenizer.model", "tokenizer.vocab", "vocab.txt",  "tokenizer_config.json",
+                                    "vocabulary.json", LAB_RUN_LAST,      LAB_RUN_BEST, "lock"};
 enum { FILES = sizeof files / sizeof *files };
 
 /* ---- names ---- */
@@ -103,6 +104,74 @@ void lab_run_remove(const char *folder, const char *name) {
     if (path != NULL)
         rmdir(path);
     free(path);
+}
+
+void lab_run_remove_file(const char *folder, const char *name, const char *file) {
+    if (lab_run_has_folder(folder, name))
+        clean_file(folder, name, file, true);
+}
+
+/* ---- from one store to another ---- */
+
+static locus_status copy_stream(lab_input *from, lab_output *to, locus_error *error) {
+    enum { PIECE = 1 << 20 };
+    char *piece = malloc(PIECE);
+    locus_status status = piece != NULL ? LOCUS_OK : lab_fail_memory(error, "a copy of a file");
+    for (size_t left = from->bytes_left; status == LOCUS_OK && left > 0;) {
+        const size_t bytes = left < PIECE ? left : PIECE;
+        status = lab_input_read(from, piece, bytes, error);
+        if (status == LOCUS_OK && fwrite(piece, 1, bytes, to->stream) < bytes)
+            break; /* the commit says why */
+        left -= bytes;
+    }
+    free(piece);
+    return status == LOCUS_OK ? lab_output_commit(to, error) : status;
+}
+
+static locus_status copy_file(const char *from, const char *to, locus_error *error) {
+    lab_input input;
+    lab_output output;
+    locus_status status = lab_input_open(&input, from, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = lab_output_open(&output, to, error);
+    status = status == LOCUS_OK ? copy_stream(&input, &output, error) : status;
+    lab_output_discard(&output);
+    lab_input_close(&input);
+    return status;
+}
+
+/* *there: the copy is there now, or was. */
+static locus_status bring(const lab_run_copy *copy, const char *file, bool *there, locus_error *error) {
+    struct stat facts;
+    char *from = lab_run_path(copy->from_folder, copy->from, file), *to = lab_run_path(copy->to_folder, copy->to, file);
+    locus_status status = from != NULL && to != NULL ? LOCUS_OK : lab_fail_memory(error, "a path");
+    *there = status == LOCUS_OK && access(to, F_OK) == 0;
+    if (status == LOCUS_OK && (copy->anew || !*there) && lstat(from, &facts) == 0 && S_ISREG(facts.st_mode)) {
+        status = copy_file(from, to, error);
+        *there = status == LOCUS_OK;
+    }
+    free(from);
+    free(to);
+    return status;
+}
+
+locus_status lab_run_copy_files(const lab_run_copy *copy, bool *whole, locus_error *error) {
+    const char *needed = copy->finished ? LAB_RUN_BEST : LAB_RUN_LAST;
+    *whole = false;
+    if (!lab_run_has_folder(copy->from_folder, copy->from))
+        return LOCUS_OK;
+    char *folder = lab_run_path(copy->to_folder, copy->to, NULL);
+    locus_status status = folder != NULL ? lab_directory_create(folder, error) : lab_fail_memory(error, "a path");
+    for (size_t i = 0; status == LOCUS_OK && i < FILES - 1; i++) { /* but for the lock */
+        bool there;
+        if (copy->finished && strcmp(files[i], LAB_RUN_LAST) == 0)
+            continue;
+        status = bring(copy, files[i], &there, error);
+        *whole = *whole || (there && strcmp(files[i], needed) == 0);
+    }
+    free(folder);
+    return status;
 }
 
 locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error) {

@@ -31,6 +31,22 @@ void lab_run_remove_tokenizer(const char *folder, const char *name);
 /* Removes what killed processes left of a run's files. */
 void lab_run_clean(const char *folder, const char *name);
 
+/* What a training goes on from, and what a finished one is asked for. */
+#define LAB_RUN_LAST "last.safetensors"
+#define LAB_RUN_BEST "best.safetensors"
+
+void lab_run_remove_file(const char *folder, const char *name, const char *file);
+
+/* A run's files, from beside one store to beside another; both names fit. */
+typedef struct lab_run_copy {
+    const char *from_folder, *from, *to_folder, *to;
+    bool finished; /* a finished run needs no checkpoint to go on from */
+    bool anew;     /* also what is there already */
+} lab_run_copy;
+
+/* Each file is whole or not there. *whole: the run has then what `finished` asks for. */
+locus_status lab_run_copy_files(const lab_run_copy *copy, bool *whole, locus_error *error);
+
 /* Takes the run's lock, or fails naming the process that has it. *descriptor is closed with close(). */
 locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error);
 

@@ -8,6 +8,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/file_system.h"
 #include "train/store/store_sql.h"
 
 #include <inttypes.h>
@@ -217,11 +218,29 @@ static locus_status make_folder(const char *path, locus_error *error) {
     return status;
 }
 
+/* The log has an index in memory that processes of one host share: hosts that share the files would destroy them. */
+static locus_status refuse_shared(const lab_store *store, locus_error *error) {
+    const char *name = lab_file_system_shared(store->path);
+    return name == NULL ? LOCUS_OK
+                        : lab_fail(error, LOCUS_ERROR_IO, "store",
+                                   "the run store '%s' lies on %s, and a store belongs to one host: name one on a disk "
+                                   "of this machine with --store, and bring stores together by 'locus runs import'",
+                                   store->path, name);
+}
+
+/* Other databases may be attached by URI; a path is none, whatever it begins with. */
+static int open_path(lab_store *store) {
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
+    store->source = sqlite3_mprintf(strncmp(store->path, "file:", 5) == 0 ? "./%s" : "%s", store->path);
+    return store->source == NULL ? SQLITE_NOMEM : sqlite3_open_v2(store->source, &store->database, flags, NULL);
+}
+
 static locus_status open_database(lab_store *store, locus_error *error) {
-    locus_status status = make_folder(store->path, error);
+    locus_status status = refuse_shared(store, error);
+    status = status == LOCUS_OK ? make_folder(store->path, error) : status;
     if (status != LOCUS_OK)
         return status;
-    int code = sqlite3_open_v2(store->path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    int code = open_path(store);
     if (code == SQLITE_CANTOPEN && access(store->path, F_OK) == 0) {
         return lab_fail(error, LOCUS_ERROR_IO, "store",
                         "the run store '%s' cannot be opened: it must be a file that may be read and written",
@@ -247,9 +266,10 @@ static locus_status open_database(lab_store *store, locus_error *error) {
 
 /* ---- reading what may not be written ---- */
 
-/* "file:path?mode=ro"; NULL: out of memory. */
+/* "file:path?mode=ro"; NULL: out of memory. A path from the root stands behind an empty host, whatever it begins
+ * with. */
 static char *uri_of(const char *path, bool immutable) {
-    char *uri = sqlite3_mprintf("file:");
+    char *uri = sqlite3_mprintf(path[0] == '/' ? "file://" : "file:");
     for (const char *at = path; uri != NULL && *at != '\0'; at++) {
         const unsigned char byte = (unsigned char)*at;
         const bool plain = byte < 0x80 && strchr("%?#", byte) == NULL;
@@ -259,10 +279,11 @@ static char *uri_of(const char *path, bool immutable) {
 }
 
 static int open_uri(lab_store *store, bool immutable) {
-    char *uri = uri_of(store->path, immutable);
-    int code = uri == NULL ? SQLITE_NOMEM
-                           : sqlite3_open_v2(uri, &store->database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
-    sqlite3_free(uri);
+    sqlite3_free(store->source);
+    store->source = uri_of(store->path, immutable);
+    int code = store->source == NULL
+                   ? SQLITE_NOMEM
+                   : sqlite3_open_v2(store->source, &store->database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
     if (code == SQLITE_OK) {
         distrust(store->database);
         sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
@@ -281,9 +302,12 @@ static bool is_quiet(const lab_store *store) {
 }
 
 /* SQLite makes a log, and an index of it, beside a store even to read it; where it may not, the file alone is all that
- * there is to read. */
+ * there is to read. Where hosts share files nobody writes to a store: one that somebody left there is such a file. */
 static locus_status open_sealed(lab_store *store, locus_error *error) {
-    int code = open_uri(store, false);
+    const bool shared = lab_file_system_shared(store->path) != NULL;
+    if (shared && !is_quiet(store))
+        return refuse_shared(store, error);
+    int code = open_uri(store, shared);
     if ((code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && is_quiet(store)) {
         sqlite3_close(store->database);
         store->database = NULL;
@@ -298,7 +322,8 @@ static locus_status open_sealed(lab_store *store, locus_error *error) {
 
 static bool may_be_written(const char *path) {
     char *folder = lab_folder_of(path);
-    const bool may = access(path, W_OK) == 0 && folder != NULL && access(folder, W_OK) == 0;
+    const bool may =
+        access(path, W_OK) == 0 && folder != NULL && access(folder, W_OK) == 0 && lab_file_system_shared(path) == NULL;
     free(folder);
     return may;
 }
@@ -335,6 +360,7 @@ void lab_store_close(lab_store **store) {
     if (store == NULL || *store == NULL)
         return;
     sqlite3_close((*store)->database);
+    sqlite3_free((*store)->source);
     free((*store)->path);
     free(*store);
     *store = NULL;

@@ -215,6 +215,20 @@ locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_
     return collect_runs(store, statement, runs, count, error);
 }
 
+locus_status lab_store_runs_between(lab_store *store, int64_t first, int64_t last, lab_run **runs, size_t *count,
+                                    locus_error *error) {
+    sqlite3_stmt *statement;
+    *runs = NULL;
+    *count = 0;
+    const locus_status status =
+        lab_store_prepare(store, &statement, SELECT_EACH(store, "WHERE id BETWEEN ?1 AND ?2 ORDER BY id"), error);
+    if (status != LOCUS_OK)
+        return status;
+    sqlite3_bind_int64(statement, 1, first);
+    sqlite3_bind_int64(statement, 2, last);
+    return collect_runs(store, statement, runs, count, error);
+}
+
 /* Runs a statement about one run, ?1, and a text, ?2. */
 static locus_status execute_on(lab_store *store, const char *sql, int64_t id, const char *text, locus_error *error) {
     sqlite3_stmt *statement;

@@ -11,6 +11,7 @@
 struct lab_store {
     sqlite3 *database;
     char *path;
+    char *source;        /* what it is open by, a path or a URI; sqlite3_free() */
     bool imports, notes; /* it has these tables; one that may only be read can lack them */
 };
 
@@ -24,6 +25,10 @@ const char *lab_store_text(sqlite3_stmt *statement, int column);
 locus_status lab_store_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error);
 /* Runs a statement that gives no rows, and finalises it. */
 locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error);
+
+/* The runs whose ids are first … last. */
+locus_status lab_store_runs_between(lab_store *store, int64_t first, int64_t last, lab_run **runs, size_t *count,
+                                    locus_error *error);
 
 /* store_schema.c: an empty file becomes a store by the first; the second adds what came later to one that lacks it. */
 extern const char lab_store_schema[], lab_store_additions[];

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* See sweep_script.h. A run store belongs to one host, and a home folder of a cluster is often shared by many: a task
+ * works on its node's own disk, and its store and checkpoints are brought back to the folder of parts when it ends. */
+#include "sweep_script.h"
+
+#include "output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the command of a task ---- */
+
+typedef struct dropped {
+    const char *name; /* without dashes */
+    bool value;
+} dropped;
+
+/* What a task or the table's job is told otherwise, or not at all. */
+static const dropped always[] = {{"list", false}, {"sbatch", false}, {"parallel", false},
+                                 {"store", true}, {"jobs", true},    {"threads", true}};
+/* What only a table has. */
+static const dropped of_tables[] = {
+    {"json", false}, {"format", true}, {"page", true}, {"no-page", false}, {"quiet", false}};
+
+/* Length of the word that begins at `at`: in quotes a space does not end it. */
+static size_t word_length(const char *at) {
+    size_t length = 0;
+    for (bool quoted = false; at[length] != '\0' && (quoted || at[length] != ' '); length++)
+        quoted = quoted != (at[length] == '\'');
+    return length;
+}
+
+/* How many words of the line are the option: 0, 1, or 2 with its value. */
+static size_t words_of(const dropped *option, const char *word, size_t length) {
+    const size_t name = strlen(option->name);
+    if (length == 2 && word[0] == '-' && word[1] == 'j' && strcmp(option->name, "jobs") == 0)
+        return 2;
+    if (length < name + 2 || strncmp(word, "--", 2) != 0 || strncmp(word + 2, option->name, name) != 0)
+        return 0;
+    return length == name + 2 ? 1 + (size_t)option->value : word[name + 2] == '=' ? 1 : 0;
+}
+
+static size_t words_among(const dropped *options, size_t count, const char *word, size_t length) {
+    size_t words = 0;
+    for (size_t i = 0; i < count && words == 0; i++)
+        words = words_of(&options[i], word, length);
+    return words;
+}
+
+/* The command line behind the program's name, each word with a space in front, without those options. */
+static void print_words(const cli_arguments *arguments, bool table) {
+    const char *at = arguments->command_line + word_length(arguments->command_line);
+    size_t skip = 0;
+    while (*at != '\0') {
+        const size_t length = word_length(++at);
+        if (skip == 0)
+            skip = words_among(always, sizeof always / sizeof *always, at, length);
+        if (skip == 0 && !table)
+            skip = words_among(of_tables, sizeof of_tables / sizeof *of_tables, at, length);
+        if (skip == 0)
+            cli_print(" %.*s", (int)length, at);
+        skip -= skip > 0;
+        at += length;
+    }
+}
+
+/* A word for a shell, in quotes. */
+static void print_quoted(const char *text) {
+    cli_print("'");
+    for (; *text != '\0'; text++)
+        cli_print(*text == '\'' ? "'\\''" : "%c", *text);
+    cli_print("'");
+}
+
+/* A task that is queued again would begin anew each time. */
+static int refuse_restart(const cli_arguments *arguments) {
+    bool has = false;
+    const cli_option *option;
+    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++)
+        has = has || (strcmp(option->name, "restart") == 0 && arguments->values[i].given);
+    return has ? cli_usage_error("--restart: a task that is queued again would throw away what it has; leave it out")
+               : 0;
+}
+
+/* ---- Slurm ---- */
+
+static const char opening[] = "# Where the stores of the tasks come together, and the table.\n"
+                              "parts=";
+
+static const char scratch[] = "# A disk of this machine: a run store does not work on one that hosts share.\n"
+                              "disk=$(mktemp -d \"${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/locus-XXXXXX\") || exit 1\n"
+                              "trap 'rm -rf \"$disk\"' EXIT\n";
+
+static const char merge_head[] =
+    "# The first task sees to the job that merges the stores when all tasks are done. If one fails, it is cancelled; "
+    "the\n"
+    "# same script again trains what is missing.\n"
+    "if [ \"$task\" = \"$SLURM_ARRAY_TASK_MIN\" ] && [ \"${SLURM_RESTART_COUNT:-0}\" = 0 ]; then\n"
+    "    sbatch --dependency=\"afterok:$SLURM_ARRAY_JOB_ID\" --kill-on-invalid-dep=yes --job-name=locus-table \\\n"
+    "        --output=\"$parts/table-%j.txt\" --cpus-per-task=\"${SLURM_CPUS_PER_TASK:-1}\" \\\n"
+    "        ${SLURM_JOB_PARTITION:+--partition=\"$SLURM_JOB_PARTITION\"} \\\n"
+    "        ${SLURM_JOB_ACCOUNT:+--account=\"$SLURM_JOB_ACCOUNT\"} <<'END_OF_MERGE' || exit 1\n"
+    "#!/bin/sh\n"
+    "locus=${LOCUS:-locus}\n";
+
+static const char merge_import[] =
+    "\"$locus\" runs import \"$parts\"/*/part-*.db --checkpoints --store \"$disk/locus.db\" &&\n"
+    "    \"$locus\"";
+
+static const char merge_end[] = " --store \"$disk/locus.db\" --threads \"${SLURM_CPUS_PER_TASK:-1}\" &&\n"
+                                "    cp -R \"$disk/.\" \"$parts\"\n"
+                                "END_OF_MERGE\n"
+                                "fi\n\n";
+
+static const char begin_task[] =
+    "# What an earlier try left; the copy that a kill came between is whole.\n"
+    "[ -d \"$parts/$task\" ] || [ ! -d \"$parts/.old-$task\" ] || mv \"$parts/.old-$task\" \"$parts/$task\" || exit 1\n"
+    "[ ! -d \"$parts/$task\" ] || cp -R \"$parts/$task/.\" \"$disk\" || exit 1\n\n"
+    "# Slurm warns this shell, which tells the training: it writes a checkpoint and ends with status 75.\n"
+    "child=\n"
+    "warned=\n"
+    "trap 'warned=1; [ -z \"$child\" ] || kill -TERM \"$child\"' TERM\n"
+    "\"$locus\"";
+
+static const char end_task[] =
+    " --only \"$task\" --store \"$disk/part-$task.db\" --threads \"${SLURM_CPUS_PER_TASK:-1}\" --quiet &\n"
+    "child=$!\n"
+    "[ -z \"$warned\" ] || kill -TERM \"$child\"\n"
+    "wait \"$child\"\n"
+    "status=$?\n"
+    "if [ -n \"$warned\" ] && [ \"$status\" -gt 128 ]; then # the warning ended the wait, not the training\n"
+    "    wait \"$child\"\n"
+    "    status=$?\n"
+    "fi\n"
+    "trap '' TERM\n\n"
+    "rm -rf \"$parts/.new-$task\" \"$parts/.old-$task\" && cp -R \"$disk\" \"$parts/.new-$task\" &&\n"
+    "    { [ ! -d \"$parts/$task\" ] || mv \"$parts/$task\" \"$parts/.old-$task\"; } &&\n"
+    "    mv \"$parts/.new-$task\" \"$parts/$task\" && rm -rf \"$parts/.old-$task\" || {\n"
+    "    trap - EXIT\n"
+    "    echo \"not brought to $parts; what was trained is in $disk on $(hostname)\" >&2\n"
+    "    exit 1\n"
+    "}\n"
+    "if [ \"$status\" = 75 ]; then # this ends here, and begins again in the queue\n"
+    "    rm -rf \"$disk\"\n"
+    "    scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$task\"\n"
+    "fi\n"
+    "exit \"$status\"\n";
+
+static void print_merge(const cli_arguments *arguments, const char *parts) {
+    cli_print("%s%s", merge_head, opening);
+    print_quoted(parts);
+    cli_print("\n%s%s", scratch, merge_import);
+    print_words(arguments, true);
+    cli_print("%s", merge_end);
+}
+
+int cli_sweep_sbatch(const cli_arguments *arguments, size_t count, const char *parts) {
+    const int status = refuse_restart(arguments);
+    const char *threads = cli_given_by_user(arguments, "threads") ? cli_text(arguments, "threads") : "1";
+    if (status != 0)
+        return status;
+    cli_print("#!/bin/sh\n"
+              "# %s\n"
+              "# To be handed to sbatch, with what the cluster wants to know: sbatch --partition=… --time=… FILE.\n"
+              "#SBATCH --job-name=locus-%s\n"
+              "#SBATCH --array=1-%zu\n"
+              "#SBATCH --cpus-per-task=%s\n"
+              "#SBATCH --signal=B:TERM@120\n"
+              "#SBATCH --requeue\n"
+              "#SBATCH --open-mode=append\n"
+              "locus=${LOCUS:-locus}\n"
+              "task=$SLURM_ARRAY_TASK_ID\n"
+              "%s",
+              arguments->command_line, arguments->command->name, count, threads, opening);
+    print_quoted(parts);
+    cli_print("\nmkdir -p \"$parts\" || exit 1\n\n");
+    print_merge(arguments, parts);
+    cli_print("%s%s", scratch, begin_task);
+    print_words(arguments, false);
+    cli_print("%s", end_task);
+    return 0;
+}
+
+/* ---- GNU parallel ---- */
+
+int cli_sweep_parallel(const cli_arguments *arguments, size_t count, const char *parts) {
+    const int status = refuse_restart(arguments);
+    const char *threads = cli_given_by_user(arguments, "threads") ? cli_text(arguments, "threads") : "1";
+    if (status != 0)
+        return status;
+    cli_print("parallel --quote --jobs %s locus", cli_text(arguments, "jobs"));
+    print_words(arguments, false);
+    cli_print(" --only {} --threads %s --quiet --store ", threads);
+    print_quoted(parts);
+    cli_print("/{}/part-{}.db :::");
+    for (size_t i = 1; i <= count; i++)
+        cli_print(" %zu", i);
+    cli_print(" && locus runs import ");
+    print_quoted(parts);
+    cli_print("/*/part-*.db --checkpoints --store ");
+    print_quoted(parts);
+    cli_print("/locus.db && locus");
+    print_words(arguments, true);
+    cli_print(" --store ");
+    print_quoted(parts);
+    cli_print("/locus.db\n");
+    return 0;
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/* See store_merge.h. The other store is attached to this one's connection, so that curves go from database to database
+ * without being read here. Which runs this store has is kept in a table of the connection,
+ *
+ *   temp.identity(run, hash)     by lab_config_hash, of all runs up to the last one looked at
+ *
+ * which makes the work proportional to the runs that come, not to those that are there times files. */
+#include "train/store/store_merge.h"
+
+#include "io/fail.h"
+#include "io/folder.h"
+#include "train/configuration/config.h"
+#include "train/store/run_folder.h"
+#include "train/store/store_sql.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A run of the other store, and what becomes of it. */
+typedef struct item {
+    lab_run run;
+    int64_t to;    /* the run of this store, 0: left out */
+    char *to_name; /* its name, owned */
+    bool written;  /* its row and curves are this run's: files that were there are of other parameters */
+    int lock;      /* of an unfinished one, until its files are copied; -1 */
+} item;
+
+typedef struct merge {
+    lab_store *store, *other;
+    const lab_merge_request *request;
+    lab_merge_result *result;
+    char *other_folder;
+    item *items;
+    size_t count;
+    locus_error *error;
+} merge;
+
+bool lab_store_is_one(const char *path) {
+    static const char magic[16] = "SQLite format 3";
+    char head[sizeof magic];
+    FILE *stream = fopen(path, "rb");
+    const bool is = stream != NULL && fread(head, sizeof head, 1, stream) == 1 && memcmp(head, magic, sizeof head) == 0;
+    if (stream != NULL)
+        fclose(stream);
+    return is;
+}
+
+/* ---- statements ---- */
+
+/* A statement about two runs, ?1 of this store and ?2 of the other; or about less, which leaves ?2 unused. */
+static locus_status prepare_pair(const merge *m, sqlite3_stmt **statement, const char *sql, int64_t here,
+                                 int64_t there) {
+    const locus_status status = lab_store_prepare(m->store, statement, sql, m->error);
+    if (status == LOCUS_OK) {
+        sqlite3_bind_int64(*statement, 1, here);
+        sqlite3_bind_int64(*statement, 2, there);
+    }
+    return status;
+}
+
+static locus_status execute_pair(const merge *m, const char *sql, int64_t here, int64_t there) {
+    sqlite3_stmt *statement;
+    const locus_status status = prepare_pair(m, &statement, sql, here, there);
+    return status == LOCUS_OK ? lab_store_finish(m->store, statement, m->error) : status;
+}
+
+/* ---- which run it is ---- */
+
+static locus_status parse(const lab_run *run, lab_train_config *config, const char *place, locus_error *error) {
+    const locus_status status = lab_config_parse(config, run->config, run, place, error);
+    return status != LOCUS_OK || lab_config_same_texts(config, run->config)
+               ? status
+               : lab_fail_file(error, place, "cannot be imported: the run '%.200s' has the configuration of another",
+                               run->name);
+}
+
+static locus_status remember(const merge *m, int64_t run, uint64_t hash) {
+    return execute_pair(m, "INSERT OR REPLACE INTO temp.identity(run, hash) VALUES(?1, ?2)", run, (int64_t)hash);
+}
+
+/* Runs that came into this store since it was looked at. One whose configuration this version cannot read is like no
+ * other. */
+static locus_status look_at_new(const merge *m) {
+    int64_t last = 0;
+    lab_run *runs;
+    size_t count;
+    locus_status status =
+        lab_store_execute(m->store,
+                          "CREATE TEMP TABLE IF NOT EXISTS identity(run INTEGER PRIMARY KEY, hash INTEGER);"
+                          "CREATE INDEX IF NOT EXISTS temp.by_hash ON identity(hash)",
+                          m->error);
+    if (status == LOCUS_OK)
+        status = lab_store_integer(m->store, "SELECT coalesce(max(run), 0) FROM temp.identity", &last, m->error);
+    if (status == LOCUS_OK)
+        status = lab_store_runs_between(m->store, last + 1, INT64_MAX, &runs, &count, m->error);
+    if (status != LOCUS_OK)
+        return status;
+    for (size_t i = 0; i < count; i++) {
+        lab_train_config config;
+        if (status == LOCUS_OK && parse(&runs[i], &config, m->store->path, NULL) == LOCUS_OK)
+            status = remember(m, runs[i].id, lab_config_hash(&config));
+        lab_run_free(&runs[i]);
+    }
+    free(runs);
+    return status;
+}
+
+/* The run of this id, which is 0 if it is gone. */
+static locus_status read_run(const merge *m, int64_t id, lab_run *run) {
+    lab_run *runs;
+    size_t count;
+    *run = (lab_run){0};
+    const locus_status status = lab_store_runs_between(m->store, id, id, &runs, &count, m->error);
+    if (count > 0)
+        *run = runs[0];
+    free(runs);
+    return status;
+}
+
+/* *here: the store's run of this configuration; its id is 0 if there is none. */
+static locus_status find_same(const merge *m, const lab_train_config *config, lab_run *here) {
+    sqlite3_stmt *statement;
+    lab_train_config other;
+    *here = (lab_run){0};
+    locus_status status = prepare_pair(m, &statement, "SELECT run FROM temp.identity WHERE hash = ?1 ORDER BY run",
+                                       (int64_t)lab_config_hash(config), 0);
+    if (status != LOCUS_OK)
+        return status;
+    while (status == LOCUS_OK && here->id == 0 && sqlite3_step(statement) == SQLITE_ROW) {
+        status = read_run(m, (int64_t)sqlite3_column_int64(statement, 0), here);
+        if (here->id != 0 &&
+            (parse(here, &other, m->store->path, NULL) != LOCUS_OK || lab_config_difference(&other, config) != NULL))
+            lab_run_free(here); /* the same hash by chance */
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+/* ---- whether both say the same ---- */
+
+static locus_status conflict(const merge *m, const item *from, const lab_run *here, const char *what) {
+    return lab_fail(m->error, LOCUS_ERROR_ARGUMENT, "name",
+                    "'%.120s' cannot be imported: its run '%.100s' and the store's run '%.100s' are the same training "
+                    "with other numbers (%s): delete one, or name another store",
+                    m->request->path, from->run.name, here->name, what);
+}
+
+/* The first row of two texts and two values that differ. */
+static locus_status compare_values(const merge *m, const item *from, const lab_run *here, const char *sql) {
+    sqlite3_stmt *statement;
+    locus_status status = prepare_pair(m, &statement, sql, here->id, from->run.id);
+    if (status != LOCUS_OK)
+        return status;
+    const int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        char what[120];
+        const char *set = lab_store_text(statement, 0), *name = lab_store_text(statement, 1);
+        snprintf(what, sizeof what, "%.40s, %.40s", set != NULL ? set : "", name != NULL ? name : "");
+        status = conflict(m, from, here, what);
+    } else if (code != SQLITE_DONE) {
+        status = lab_store_fail(m->store, code, m->error);
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static locus_status compare(const merge *m, const item *from, const lab_run *here) {
+    const bool both = from->run.state == LAB_RUN_DONE && here->state == LAB_RUN_DONE;
+    locus_status status = compare_values(m, from, here,
+                                         "SELECT a.name, 'step ' || a.step FROM main.metric AS a JOIN part.metric AS b "
+                                         "ON b.run = ?2 AND b.name = a.name "
+                                         "AND b.step = a.step WHERE a.run = ?1 AND a.value IS NOT b.value LIMIT 1");
+    if (status == LOCUS_OK)
+        status = compare_values(m, from, here,
+                                "SELECT a.\"set\", a.name FROM main.final AS a JOIN part.final AS b ON b.run = ?2 AND "
+                                "b.\"set\" = a.\"set\" AND b.name = a.name WHERE a.run = ?1 AND a.value IS NOT b.value "
+                                "LIMIT 1");
+    if (status == LOCUS_OK && both)
+        status = compare_values(m, from, here,
+                                "SELECT 'curves', 'points' WHERE (SELECT count(*) FROM main.metric WHERE run = ?1) <> "
+                                "(SELECT count(*) FROM "
+                                "part.metric WHERE run = ?2)");
+    if (status == LOCUS_OK && both && from->run.steps_done != here->steps_done)
+        status = conflict(m, from, here, "steps");
+    return status;
+}
+
+/* ---- into this store ---- */
+
+static locus_status copy_values(const merge *m, const item *from) {
+    locus_status status =
+        execute_pair(m, "INSERT INTO main.metric SELECT ?1, name, step, value FROM part.metric WHERE run = ?2",
+                     from->to, from->run.id);
+    if (status == LOCUS_OK)
+        status = execute_pair(m,
+                              "INSERT OR IGNORE INTO main.final SELECT ?1, \"set\", name, value FROM part.final WHERE "
+                              "run = ?2",
+                              from->to, from->run.id);
+    return status;
+}
+
+/* What somebody wrote about it there, unless somebody did here. */
+static locus_status copy_note(const merge *m, const item *from) {
+    return from->run.note[0] == '\0'
+               ? LOCUS_OK
+               : execute_pair(m, "INSERT OR IGNORE INTO main.note SELECT ?1, text FROM part.note WHERE run = ?2",
+                              from->to, from->run.id);
+}
+
+static locus_status add(merge *m, item *from, const lab_train_config *config) {
+    lab_run row = from->run, taken;
+    if (lab_store_run_find(m->store, row.name, &taken, NULL) == LOCUS_OK) {
+        const bool named = strcmp(taken.name, row.name) == 0; /* else it is another one's number */
+        lab_run_free(&taken);
+        if (named) {
+            return lab_fail(m->error, LOCUS_ERROR_ARGUMENT, "name",
+                            "'%.150s' cannot be imported: its run '%.100s' is another training than the store's run of "
+                            "that name: rename one of them by 'locus runs rename'",
+                            m->request->path, row.name);
+        }
+    }
+    locus_status status = lab_store_run_insert(m->store, &row, m->error);
+    from->to = row.id;
+    from->written = true;
+    from->to_name = strdup(row.name);
+    if (status == LOCUS_OK && from->to_name == NULL)
+        status = lab_fail_memory(m->error, "a run's name");
+    status = status == LOCUS_OK ? lab_store_run_imported(m->store, row.id, m->error) : status;
+    status = status == LOCUS_OK ? copy_values(m, from) : status;
+    status = status == LOCUS_OK ? remember(m, row.id, lab_config_hash(config)) : status;
+    m->result->added += status == LOCUS_OK;
+    return status;
+}
+
+/* The row stays the store's by number and name. Nobody may train it meanwhile. Its best parameters so far go before
+ * the row says that it is another's; of an unfinished run they stand in its checkpoint, too. */
+static locus_status replace(merge *m, item *from, const lab_run *here) {
+    lab_run row = from->run;
+    int lock = -1;
+    locus_status status = LOCUS_OK;
+    if (lab_run_has_folder(m->request->folder, here->name)) {
+        char *path = lab_run_path(m->request->folder, here->name, "lock");
+        status = path != NULL ? lab_run_lock(path, &lock, m->error) : lab_fail_memory(m->error, "a path");
+        free(path);
+    }
+    row.id = here->id;
+    row.name = here->name;
+    from->written = true;
+    if (status == LOCUS_OK)
+        lab_run_remove_file(m->request->folder, here->name, LAB_RUN_BEST);
+    status = status == LOCUS_OK ? lab_store_run_update(m->store, &row, m->error) : status;
+    if (status == LOCUS_OK)
+        status = execute_pair(m, "DELETE FROM main.metric WHERE run = ?1", here->id, 0);
+    if (status == LOCUS_OK)
+        status = execute_pair(m, "DELETE FROM main.final WHERE run = ?1", here->id, 0);
+    status = status == LOCUS_OK ? lab_store_run_imported(m->store, here->id, m->error) : status;
+    status = status == LOCUS_OK ? copy_values(m, from) : status;
+    if (lock >= 0)
+        close(lock);
+    m->result->replaced += status == LOCUS_OK;
+    return status;
+}
+
+/* Scores of further test sets, which a finished run may be asked for later. */
+static locus_status complete(const merge *m, const item *from) {
+    return execute_pair(
+        m, "INSERT OR IGNORE INTO main.final SELECT ?1, \"set\", name, value FROM part.final WHERE run = ?2", from->to,
+        from->run.id);
+}
+
+static locus_status join(merge *m, item *from, const lab_run *here) {
+    const bool done = from->run.state == LAB_RUN_DONE, done_here = here->state == LAB_RUN_DONE;
+    from->to = here->id;
+    from->to_name = strdup(here->name);
+    if (from->to_name == NULL)
+        return lab_fail_memory(m->error, "a run's name");
+    const locus_status status = compare(m, from, here);
+    if (status == LOCUS_OK && !done_here && (done || from->run.steps_done > here->steps_done))
+        return replace(m, from, here);
+    m->result->known += status == LOCUS_OK;
+    return status == LOCUS_OK && done && done_here ? complete(m, from) : status;
+}
+
+/* Nobody trains it, and nobody begins until its files are copied. */
+static locus_status hold(merge *m, item *from) {
+    char *path = lab_run_path(m->other_folder, from->run.name, "lock");
+    const bool there = lab_run_has_folder(m->other_folder, from->run.name);
+    const locus_status status = path == NULL ? lab_fail_memory(m->error, "a path")
+                                : there      ? lab_run_lock(path, &from->lock, m->error)
+                                             : LOCUS_OK;
+    free(path);
+    return status;
+}
+
+static locus_status take(merge *m, item *from) {
+    lab_train_config config;
+    lab_run here;
+    locus_status status = lab_run_name_check(from->run.name, m->error);
+    status = status == LOCUS_OK ? parse(&from->run, &config, m->request->path, m->error) : status;
+    if (status == LOCUS_OK && from->run.state != LAB_RUN_DONE) {
+        if (!m->request->checkpoints) {
+            m->result->unfinished++;
+            return LOCUS_OK;
+        }
+        status = hold(m, from);
+    }
+    status = status == LOCUS_OK ? find_same(m, &config, &here) : status;
+    if (status != LOCUS_OK)
+        return status;
+    status = here.id == 0 ? add(m, from, &config) : join(m, from, &here);
+    lab_run_free(&here);
+    return status == LOCUS_OK ? copy_note(m, from) : status;
+}
+
+static locus_status take_all(merge *m) {
+    locus_status status = lab_store_begin(m->store, m->error);
+    if (status != LOCUS_OK)
+        return status;
+    status = look_at_new(m);
+    for (size_t i = 0; status == LOCUS_OK && i < m->count; i++)
+        status = take(m, &m->items[i]);
+    if (status == LOCUS_OK)
+        return lab_store_commit(m->store, m->error);
+    lab_store_rollback(m->store);
+    return status;
+}
+
+/* ---- files ---- */
+
+static locus_status bring_files(const merge *m, const item *from) {
+    const bool finished = from->run.state == LAB_RUN_DONE;
+    if (from->written && finished) /* it needs no checkpoint to go on from */
+        lab_run_remove_file(m->request->folder, from->to_name, LAB_RUN_LAST);
+    if (!m->request->checkpoints)
+        return LOCUS_OK;
+    bool whole = false;
+    const lab_run_copy copy = {.from_folder = m->other_folder,
+                               .from = from->run.name,
+                               .to_folder = m->request->folder,
+                               .to = from->to_name,
+                               .finished = finished,
+                               .anew = from->written};
+    const locus_status status = lab_run_copy_files(&copy, &whole, m->error);
+    m->result->bare += status == LOCUS_OK && !whole;
+    return status == LOCUS_OK && whole ? execute_pair(m, "DELETE FROM main.imported WHERE run = ?1", from->to, 0)
+                                       : status;
+}
+
+/* Files of a run that brought nothing serve one that is as far. */
+static locus_status bring_files_if_alike(const merge *m, const item *from) {
+    lab_run here;
+    const locus_status status = read_run(m, from->to, &here);
+    const bool alike = here.id != 0 && (here.state == LAB_RUN_DONE) == (from->run.state == LAB_RUN_DONE);
+    lab_run_free(&here);
+    return status == LOCUS_OK && alike ? bring_files(m, from) : status;
+}
+
+static locus_status bring_all_files(const merge *m) {
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; status == LOCUS_OK && i < m->count; i++)
+        if (m->items[i].to != 0 && (m->items[i].written || m->request->checkpoints))
+            status = bring_files_if_alike(m, &m->items[i]);
+    return status;
+}
+
+/* ---- the other store ---- */
+
+static locus_status check_other(const merge *m) {
+    struct stat here, there;
+    if (stat(m->store->path, &here) == 0 && stat(m->request->path, &there) == 0 && here.st_dev == there.st_dev &&
+        here.st_ino == there.st_ino) {
+        return lab_fail(m->error, LOCUS_ERROR_ARGUMENT, "path", "'%s' is the store itself: there is nothing to import",
+                        m->request->path);
+    }
+    return lab_store_is_one(m->request->path)
+               ? LOCUS_OK
+               : lab_fail_file(m->error, m->request->path, "is no run store: it does not begin as one");
+}
+
+static locus_status list_items(merge *m) {
+    lab_run *runs;
+    locus_status status = lab_store_runs(m->other, NULL, &runs, &m->count, m->error);
+    if (status != LOCUS_OK)
+        return status;
+    m->items = calloc(m->count + 1, sizeof *m->items);
+    for (size_t i = 0; i < m->count; i++)
+        if (m->items != NULL)
+            m->items[i] = (item){.run = runs[i], .lock = -1};
+        else
+            lab_run_free(&runs[i]);
+    free(runs);
+    m->count = m->items != NULL ? m->count : 0;
+    return m->items != NULL ? LOCUS_OK : lab_fail_memory(m->error, "a list of runs");
+}
+
+static locus_status attach(const merge *m) {
+    sqlite3_stmt *statement;
+    /* The rows of curves are written in the order of their keys, and each belongs to a run that was just written: what
+     * SQLite would look up for each is known. More memory keeps pages from being written twice. */
+    locus_status status =
+        lab_store_execute(m->store, "PRAGMA foreign_keys = OFF; PRAGMA main.cache_size = -65536", m->error);
+    status = status == LOCUS_OK ? lab_store_prepare(m->store, &statement, "ATTACH ?1 AS part", m->error) : status;
+    if (status != LOCUS_OK)
+        return status;
+    sqlite3_bind_text(statement, 1, m->other->source, -1, SQLITE_STATIC);
+    return lab_store_finish(m->store, statement, m->error);
+}
+
+static void detach(const merge *m) {
+    sqlite3_exec(m->store->database, "DETACH part", NULL, NULL, NULL);
+    sqlite3_exec(m->store->database, "PRAGMA foreign_keys = ON", NULL, NULL, NULL);
+}
+
+static void free_merge(merge *m) {
+    for (size_t i = 0; i < m->count; i++) {
+        if (m->items[i].lock >= 0)
+            close(m->items[i].lock);
+        lab_run_free(&m->items[i].run);
+        free(m->items[i].to_name);
+    }
+    free(m->items);
+    free(m->other_folder);
+    lab_store_close(&m->other);
+}
+
+locus_status lab_store_merge(lab_store *store, const lab_merge_request *request, lab_merge_result *result,
+                             locus_error *error) {
+    merge m = {.store = store, .request = request, .result = result, .error = error};
+    *result = (lab_merge_result){0};
+    locus_status status = check_other(&m);
+    status = status == LOCUS_OK ? lab_store_open_reading(&m.other, request->path, error) : status;
+    if (status == LOCUS_OK && (m.other_folder = lab_folder_of(request->path)) == NULL)
+        status = lab_fail_memory(error, "a path");
+    status = status == LOCUS_OK ? list_items(&m) : status;
+    if (status == LOCUS_OK) {
+        status = attach(&m);
+        status = status == LOCUS_OK ? take_all(&m) : status;
+        detach(&m);
+    }
+    if (status == LOCUS_OK)
+        status = bring_all_files(&m);
+    else
+        *result = (lab_merge_result){0};
+    free_merge(&m);
+    return status;
+}
