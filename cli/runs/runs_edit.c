@@ -13,17 +13,13 @@
 
 /* ---- delete ---- */
 
-/* *lock is −1 where there is no folder to lock. Fails if somebody trains the run. */
-static int lock_run(const cli_store *store, const lab_run *run, int *lock) {
+/* A name that does not fit has no folder. Fails if somebody trains the run. */
+static int hold(const cli_store *store, const lab_run *run, int *lock) {
     locus_error error;
-    char *path = lab_run_path(store->folder, run->name, "lock");
     *lock = -1;
-    if (path == NULL)
-        return cli_failure("out of memory");
-    const bool there = lab_run_has_folder(store->folder, run->name);
-    const int status = there && lab_run_lock(path, lock, &error) != LOCUS_OK ? cli_error(&error) : 0;
-    free(path);
-    return status;
+    return !lab_run_name_fits(run->name) || lab_run_hold(store->folder, run->name, lock, &error) == LOCUS_OK
+               ? 0
+               : cli_error(&error);
 }
 
 static int delete_run(const cli_store *store, const char *operand) {
@@ -32,7 +28,7 @@ static int delete_run(const cli_store *store, const char *operand) {
     int lock, status = cli_store_find(store, operand, &run);
     if (status != 0)
         return status;
-    status = lock_run(store, &run, &lock);
+    status = hold(store, &run, &lock);
     if (status == 0 && lab_store_run_delete(store->store, run.id, &error) != LOCUS_OK) {
         status = cli_error(&error);
     } else if (status == 0) {
@@ -83,7 +79,7 @@ int cli_runs_rename(const cli_store *store, const cli_arguments *arguments) {
     int status = cli_store_find(store, arguments->operands[1], &run);
     if (status != 0)
         return status;
-    status = lock_run(store, &run, &lock);
+    status = hold(store, &run, &lock);
     status = status ? status : rename_locked(store, &run, name);
     if (status == 0)
         cli_note("run %" PRId64 " (%s) is called %s now", run.id, run.name, name);

@@ -196,8 +196,8 @@ class Stage:
                   ("Use", ("encodings", "jax", "huggingface", "laboratory", "import-rope", "extension", "forms",
                            "Notebook: embed it <notebooks/decode>", "Notebook: train with it <notebooks/train>")),
                   ("Reference", ("c/index", "python/index", "program")),
-                  ("Results", ("findings", "performance", "libraries", "results/index", "replication", "reproduction", "tasks", "budgets",
-                               "data", "augmentation")),
+                  ("Results", ("findings", "performance", "libraries", "results/index", "replication", "reproduction",
+                               "sweeps", "tasks", "budgets", "data", "augmentation")),
                   ("Inside", ("tour", "decisions", "trust", "security", "contributing", "changelog")))
 
         def page_of(entry: str) -> str:

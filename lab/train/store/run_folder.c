@@ -51,10 +51,14 @@ char *lab_run_path(const char *folder, const char *name, const char *file) {
 
 /* ---- files ---- */
 
-bool lab_run_has_folder(const char *folder, const char *name) {
+static bool is_folder(const char *path) {
     struct stat facts;
+    return lstat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+bool lab_run_has_folder(const char *folder, const char *name) {
     char *path = lab_run_name_fits(name) ? lab_run_path(folder, name, NULL) : NULL;
-    const bool own = path != NULL && lstat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+    const bool own = path != NULL && is_folder(path);
     free(path);
     return own;
 }
@@ -141,13 +145,23 @@ static locus_status copy_file(const char *from, const char *to, locus_error *err
     return status;
 }
 
+/* Whether there is such a thing; what cannot be looked at is a failure, not missing. */
+static locus_status look(const char *path, mode_t type, bool *there, locus_error *error) {
+    struct stat facts;
+    const int code = lstat(path, &facts) == 0 ? 0 : errno;
+    *there = code == 0 && (facts.st_mode & (mode_t)S_IFMT) == type;
+    return code == 0 || code == ENOENT || code == ENOTDIR ? LOCUS_OK : lab_fail_system(error, "read", path, code);
+}
+
 /* *there: the copy is there now, or was. */
 static locus_status bring(const lab_run_copy *copy, const char *file, bool *there, locus_error *error) {
-    struct stat facts;
     char *from = lab_run_path(copy->from_folder, copy->from, file), *to = lab_run_path(copy->to_folder, copy->to, file);
+    bool source = false;
     locus_status status = from != NULL && to != NULL ? LOCUS_OK : lab_fail_memory(error, "a path");
     *there = status == LOCUS_OK && access(to, F_OK) == 0;
-    if (status == LOCUS_OK && (copy->anew || !*there) && lstat(from, &facts) == 0 && S_ISREG(facts.st_mode)) {
+    if (status == LOCUS_OK && (copy->anew || !*there))
+        status = look(from, S_IFREG, &source, error);
+    if (status == LOCUS_OK && source) {
         status = copy_file(from, to, error);
         *there = status == LOCUS_OK;
     }
@@ -158,19 +172,21 @@ static locus_status bring(const lab_run_copy *copy, const char *file, bool *ther
 
 locus_status lab_run_copy_files(const lab_run_copy *copy, bool *whole, locus_error *error) {
     const char *needed = copy->finished ? LAB_RUN_BEST : LAB_RUN_LAST;
+    char *from = lab_run_path(copy->from_folder, copy->from, NULL), *to = lab_run_path(copy->to_folder, copy->to, NULL);
+    bool there = false;
+    locus_status status =
+        from == NULL || to == NULL ? lab_fail_memory(error, "a path") : look(from, S_IFDIR, &there, error);
+    status = there ? lab_directory_create(to, error) : status;
     *whole = false;
-    if (!lab_run_has_folder(copy->from_folder, copy->from))
-        return LOCUS_OK;
-    char *folder = lab_run_path(copy->to_folder, copy->to, NULL);
-    locus_status status = folder != NULL ? lab_directory_create(folder, error) : lab_fail_memory(error, "a path");
-    for (size_t i = 0; status == LOCUS_OK && i < FILES - 1; i++) { /* but for the lock */
-        bool there;
+    for (size_t i = 0; status == LOCUS_OK && there && i < FILES - 1; i++) { /* but for the lock */
+        bool brought;
         if (copy->finished && strcmp(files[i], LAB_RUN_LAST) == 0)
             continue;
-        status = bring(copy, files[i], &there, error);
-        *whole = *whole || (there && strcmp(files[i], needed) == 0);
+        status = bring(copy, files[i], &brought, error);
+        *whole = *whole || (brought && strcmp(files[i], needed) == 0);
     }
-    free(folder);
+    free(from);
+    free(to);
     return status;
 }
 
@@ -187,4 +203,15 @@ locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error)
     *descriptor = -1;
     return lab_fail(error, LOCUS_ERROR_IO, "name", "process %ld is training this run already (lock '%s')",
                     known ? (long)holder.l_pid : 0L, path);
+}
+
+locus_status lab_run_hold(const char *folder, const char *name, int *descriptor, locus_error *error) {
+    char *own = lab_run_path(folder, name, NULL), *lock = lab_run_path(folder, name, "lock");
+    *descriptor = -1;
+    const locus_status status = own == NULL || lock == NULL ? lab_fail_memory(error, "a path")
+                                : is_folder(own)            ? lab_run_lock(lock, descriptor, error)
+                                                            : LOCUS_OK;
+    free(own);
+    free(lock);
+    return status;
 }

@@ -49,5 +49,7 @@ locus_status lab_run_copy_files(const lab_run_copy *copy, bool *whole, locus_err
 
 /* Takes the run's lock, or fails naming the process that has it. *descriptor is closed with close(). */
 locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error);
+/* The same of a run by name; −1 where there is no folder to lock. */
+locus_status lab_run_hold(const char *folder, const char *name, int *descriptor, locus_error *error);
 
 #endif

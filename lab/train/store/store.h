@@ -39,7 +39,7 @@ typedef struct lab_run {
     int64_t peak_bytes, parameters;
     char *started, *ended; /* ISO 8601 UTC */
     char *note;            /* what somebody wrote about it, ""; only read here: lab_store_run_note */
-    bool imported;         /* came as JSON (run_file.h): there is no checkpoint. Read only: lab_store_run_imported */
+    bool imported; /* came without a checkpoint (run_file.h, store_merge.h). Read only: lab_store_run_imported */
 } lab_run;
 void lab_run_free(lab_run *run);
 

@@ -9,6 +9,7 @@
 
 #include "io/fail.h"
 #include "io/folder.h"
+#include "io/json.h"
 #include "train/configuration/config.h"
 #include "train/store/run_folder.h"
 #include "train/store/store_sql.h"
@@ -72,8 +73,12 @@ static locus_status execute_pair(const merge *m, const char *sql, int64_t here, 
 /* ---- which run it is ---- */
 
 static locus_status parse(const lab_run *run, lab_train_config *config, const char *place, locus_error *error) {
+    const size_t losses = lab_json_losses();
     const locus_status status = lab_config_parse(config, run->config, run, place, error);
-    return status != LOCUS_OK || lab_config_same_texts(config, run->config)
+    const bool same = status == LOCUS_OK && lab_config_same_texts(config, run->config);
+    if (lab_json_losses() != losses)
+        return lab_fail_memory(error, "a configuration");
+    return status != LOCUS_OK || same
                ? status
                : lab_fail_file(error, place, "cannot be imported: the run '%.200s' has the configuration of another",
                                run->name);
@@ -102,8 +107,11 @@ static locus_status look_at_new(const merge *m) {
         return status;
     for (size_t i = 0; i < count; i++) {
         lab_train_config config;
-        if (status == LOCUS_OK && parse(&runs[i], &config, m->store->path, NULL) == LOCUS_OK)
+        const locus_status parsed = status == LOCUS_OK ? parse(&runs[i], &config, m->store->path, NULL) : status;
+        if (parsed == LOCUS_OK)
             status = remember(m, runs[i].id, lab_config_hash(&config));
+        else if (parsed == LOCUS_ERROR_MEMORY && status == LOCUS_OK)
+            status = lab_fail_memory(m->error, "a configuration");
         lab_run_free(&runs[i]);
     }
     free(runs);
@@ -213,18 +221,15 @@ static locus_status copy_note(const merge *m, const item *from) {
 }
 
 static locus_status add(merge *m, item *from, const lab_train_config *config) {
-    lab_run row = from->run, taken;
-    if (lab_store_run_find(m->store, row.name, &taken, NULL) == LOCUS_OK) {
-        const bool named = strcmp(taken.name, row.name) == 0; /* else it is another one's number */
-        lab_run_free(&taken);
-        if (named) {
-            return lab_fail(m->error, LOCUS_ERROR_ARGUMENT, "name",
-                            "'%.150s' cannot be imported: its run '%.100s' is another training than the store's run of "
-                            "that name: rename one of them by 'locus runs rename'",
-                            m->request->path, row.name);
-        }
-    }
+    lab_run row = from->run;
     locus_status status = lab_store_run_insert(m->store, &row, m->error);
+    if (status == LOCUS_ERROR_ARGUMENT) {
+        return lab_fail(
+            m->error, status, "name",
+            "'%.150s' cannot be imported: its run '%.100s' is another training than the store's run of that "
+            "name: rename one of them by 'locus runs rename'",
+            m->request->path, row.name);
+    }
     from->to = row.id;
     from->written = true;
     from->to_name = strdup(row.name);
@@ -241,13 +246,8 @@ static locus_status add(merge *m, item *from, const lab_train_config *config) {
  * the row says that it is another's; of an unfinished run they stand in its checkpoint, too. */
 static locus_status replace(merge *m, item *from, const lab_run *here) {
     lab_run row = from->run;
-    int lock = -1;
-    locus_status status = LOCUS_OK;
-    if (lab_run_has_folder(m->request->folder, here->name)) {
-        char *path = lab_run_path(m->request->folder, here->name, "lock");
-        status = path != NULL ? lab_run_lock(path, &lock, m->error) : lab_fail_memory(m->error, "a path");
-        free(path);
-    }
+    int lock;
+    locus_status status = lab_run_hold(m->request->folder, here->name, &lock, m->error);
     row.id = here->id;
     row.name = here->name;
     from->written = true;
@@ -286,17 +286,6 @@ static locus_status join(merge *m, item *from, const lab_run *here) {
     return status == LOCUS_OK && done && done_here ? complete(m, from) : status;
 }
 
-/* Nobody trains it, and nobody begins until its files are copied. */
-static locus_status hold(merge *m, item *from) {
-    char *path = lab_run_path(m->other_folder, from->run.name, "lock");
-    const bool there = lab_run_has_folder(m->other_folder, from->run.name);
-    const locus_status status = path == NULL ? lab_fail_memory(m->error, "a path")
-                                : there      ? lab_run_lock(path, &from->lock, m->error)
-                                             : LOCUS_OK;
-    free(path);
-    return status;
-}
-
 static locus_status take(merge *m, item *from) {
     lab_train_config config;
     lab_run here;
@@ -307,7 +296,8 @@ static locus_status take(merge *m, item *from) {
             m->result->unfinished++;
             return LOCUS_OK;
         }
-        status = hold(m, from);
+        /* Nobody trains it, and nobody begins until its files are copied. */
+        status = lab_run_hold(m->other_folder, from->run.name, &from->lock, m->error);
     }
     status = status == LOCUS_OK ? find_same(m, &config, &here) : status;
     if (status != LOCUS_OK)
@@ -400,10 +390,8 @@ static locus_status list_items(merge *m) {
 
 static locus_status attach(const merge *m) {
     sqlite3_stmt *statement;
-    /* The rows of curves are written in the order of their keys, and each belongs to a run that was just written: what
-     * SQLite would look up for each is known. More memory keeps pages from being written twice. */
-    locus_status status =
-        lab_store_execute(m->store, "PRAGMA foreign_keys = OFF; PRAGMA main.cache_size = -65536", m->error);
+    /* Each row of a curve belongs to a run that was just written: what SQLite would look up for each is known. */
+    locus_status status = lab_store_execute(m->store, "PRAGMA foreign_keys = OFF", m->error);
     status = status == LOCUS_OK ? lab_store_prepare(m->store, &statement, "ATTACH ?1 AS part", m->error) : status;
     if (status != LOCUS_OK)
         return status;

@@ -5,7 +5,7 @@
  * written, so that a program that knows the first three only goes on with the store, and a store that may only be read
  * can lack it:
  *
- *   imported(run)               runs that came as JSON
+ *   imported(run)               runs that came without a checkpoint
  *   note(run, text)             what somebody wrote about a run
  *   scores, curves, costs, means   views, for readers of the store: nothing of locus reads them */
 #include "train/store/store_sql.h"

@@ -124,6 +124,12 @@
         .prepare = ONE_RUN "$LOCUS runs export -o one.json --quiet && $LOCUS runs delete one --quiet", \
         .words = {"runs", "import", "one.json", "--quiet"}, .in_short = true \
     }
+/* What fails is the attached store, too, and the copy of the checkpoint. */
+#define CASE_MERGE \
+    { \
+        .name = "runs import store", .prepare = ONE_RUN "cp -R runs part && $LOCUS runs delete one --quiet", \
+        .words = {"runs", "import", "part/locus.db", "--checkpoints", "--quiet"}, .in_short = true \
+    }
 #define CASE_REPORT \
     { .name = "report", .prepare = ONE_RUN, .words = {"report", "-o", "page.html", "--quiet"}, .in_short = true }
 
@@ -166,6 +172,7 @@ const fault_case fault_allocation_cases[] = {
     {.name = "runs show json", .prepare = ONE_RUN, .words = {"runs", "show", "one", "--json"}},
     CASE_EXPORT,
     CASE_TAKE_IN,
+    CASE_MERGE,
     {.name = "eval", .prepare = ONE_RUN, .words = {"eval", "one", "--threads", "1"}},
     {.name = "generate", .prepare = ONE_RUN, .words = {"generate", "one", "--input", "1 2 3", "--threads", "1"}},
     CASE_TRAIN,
@@ -179,8 +186,8 @@ const fault_case fault_allocation_cases[] = {
 };
 
 const fault_case fault_call_cases[] = {
-    CASE_ENCODE,  CASE_IMPORT, CASE_DATA,    CASE_TEXT,      CASE_TRAIN,     CASE_EXPORT,
-    CASE_TAKE_IN, CASE_REPORT, CASE_COMPARE, CASE_REPRODUCE, {.name = NULL},
+    CASE_ENCODE,  CASE_IMPORT, CASE_DATA,   CASE_TEXT,    CASE_TRAIN,     CASE_EXPORT,
+    CASE_TAKE_IN, CASE_MERGE,  CASE_REPORT, CASE_COMPARE, CASE_REPRODUCE, {.name = NULL},
 };
 
 const fault_case fault_kill_cases[] = {
