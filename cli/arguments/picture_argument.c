@@ -4,16 +4,13 @@
 
 #include "command.h"
 #include "output.h"
-
-#include <string.h>
+#include "report/figures/svg_file.h"
 
 int cli_need_picture(const cli_arguments *arguments) {
     int status = cli_require(arguments, "output");
     const char *path = status == 0 ? cli_text(arguments, "output") : "";
-    const char *end = strrchr(path, '.');
-    if (status == 0 && strncmp(path, "/dev/", 5) != 0 &&
-        (!end || (strcmp(end, ".svg") != 0 && strcmp(end, ".png") != 0))) {
-        status = cli_usage_error("%s: --output %s: must end in .svg or .png, its name is its format",
+    if (status == 0 && !lab_picture_named(path)) {
+        status = cli_usage_error("%s: --output %s: must end in " LAB_PICTURE_ENDS ", its name is its format",
                                  arguments->command->name, path);
     }
     return status;

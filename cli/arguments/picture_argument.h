@@ -5,7 +5,7 @@
 
 #include "options.h"
 
-/* Refuses a missing --output and a name that ends in neither .svg nor .png; /dev/… is left to the drawing. */
+/* Refuses a missing --output and a name that says no format (svg_file.h). */
 int cli_need_picture(const cli_arguments *arguments);
 
 #endif

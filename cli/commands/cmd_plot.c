@@ -6,6 +6,7 @@
 #include "picture_argument.h"
 #include "positions_argument.h"
 #include "report/figures/figure.h"
+#include "report/figures/svg_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static int run_group(cli_arguments *arguments) {
 static const cli_option group_options[] = {
     {"from", 0, CLI_TEXT, "PATH", NULL, "where a relative path begins: 4, 1+2, (3,1+2)", 0, 0},
     {"to", 0, CLI_TEXT, "PATH", NULL, "where it ends", 0, 0},
-    {"output", 'o', CLI_TEXT, "FILE", NULL, "the .svg or .png to write", 0, 0},
+    {"output", 'o', CLI_TEXT, "FILE", NULL, "the " LAB_PICTURE_ENDS " to write", 0, 0},
 };
 
 const cli_command cli_command_plot_group = {
@@ -106,7 +107,7 @@ static void close_job(plot_job *job) {
         {"head-dim", 0,      CLI_INTEGER, "D", NULL, "dimension of a head (default: 32 for each factor of the group)", \
          1,          1 << 12}, \
         {"dim", 'd', CLI_INTEGER, "D", NULL, "model dimension, for encodings at the embedding", 1, 1 << 20}, \
-        {"output", 'o', CLI_TEXT, "FILE", NULL, "the .svg or .png to write", 0, 0}, CLI_ENCODING_OPTIONS, \
+        {"output", 'o', CLI_TEXT, "FILE", NULL, "the " LAB_PICTURE_ENDS " to write", 0, 0}, CLI_ENCODING_OPTIONS, \
         CLI_LAYER_OPTION
 
 /* ---- plot similarity ---- */

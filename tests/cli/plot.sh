@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# locus plot: every figure is a whole SVG with what it must show; PNG where gnuplot is there; what cannot be
+# locus plot: every figure is a whole SVG with what it must show; PNG and PDF where rsvg-convert is there; what cannot be
 # drawn says so.
 . "${LOCUS_SOURCE:?}/tests/cli/transcript.inc"
 
@@ -103,9 +103,11 @@ sed 's/(site=output)//' encoded.svg | cmp -s - embedding.svg ||
     complain 'the same vectors are not as similar at both sites'
 refuses 2 'whole positions are needed' plot similarity rope --positions 0.5,1 --origin 0 -o no.svg
 
-if command -v gnuplot >/dev/null 2>&1; then
+if command -v rsvg-convert >/dev/null 2>&1; then
     works plot group tree:2 --from 2 --to 1+2 -o tree.png
     [ "$(od -An -c -j 1 -N 3 tree.png | tr -d ' ')" = PNG ] || complain 'tree.png is not a PNG'
+    works plot group tree:2 --from 2 --to 1+2 -o tree.pdf
+    [ "$(head -c 4 tree.pdf)" = %PDF ] || complain 'tree.pdf is not a PDF'
 fi
 
 refuses 2 'GROUP is missing' plot group
@@ -114,7 +116,7 @@ refuses 2 'from and --to go together' plot group seq --from 1 -o no.svg
 refuses 2 '' plot group seq --from 1 --to 1+2 -o no.svg
 refuses 2 'branch' plot group tree:2 --from 1 --to 3 -o no.svg
 refuses 2 '' plot group cycle:0 -o no.svg
-refuses 2 'must end in .svg or .png' plot group seq -o no.gif
+refuses 2 'must end in .svg, .png or .pdf' plot group seq -o no.gif
 refuses 1 'more branches than can be drawn' plot group tree:64 -o no.svg
 refuses 1 'cannot be drawn' plot group grid:5 -o no.svg
 refuses 1 'too many' plot group cycle:1000000 -o no.svg

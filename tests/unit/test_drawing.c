@@ -53,7 +53,7 @@ static void shapes_of_a_png(void **state) {
     const locus_status status = lab_drawing_write(drawing, scratch_path("shapes.png"), &error);
     lab_drawing_free(drawing);
     if (status == LOCUS_ERROR_UNSUPPORTED)
-        skip(); /* no gnuplot here */
+        skip(); /* no rsvg-convert here */
     if (status != LOCUS_OK || lab_picture_read(&picture, scratch_path("shapes.png"), &error) != LOCUS_OK) {
         fail_msg("%s", error.message);
         return;

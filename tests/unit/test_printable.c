@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a terminal would obey is replaced, what it shows stays; runs' names become paths only if they fit. */
 #include "io/printable.h"
-#include "report/figures/gnuplot.h"
 #include "train/store/run_folder.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,42 +114,6 @@ static void nothing_outside_is_removed(void **state) {
     assert_int_equal(unlink(scratch_path("store/link")), 0);
 }
 
-/* The text as gnuplot draws it. */
-static void expect_drawn(const char *text, const char *drawn) {
-    lab_gnuplot plot;
-    locus_error error = {0};
-    char *picture;
-    size_t bytes;
-    assert_int_equal(lab_gnuplot_open(&plot, &error), LOCUS_OK);
-    fputs("M = 'touch pwned'\nset encoding utf8\nset terminal svg noenhanced\nset xlabel ", plot.script);
-    lab_gnuplot_text(plot.script, text);
-    fputs("\nplot x\n", plot.script);
-    if (lab_gnuplot_run(&plot, &picture, &bytes, &error) != LOCUS_OK)
-        fail_msg("%s", error.message);
-    lab_gnuplot_close(&plot);
-    assert_int_equal(strlen(picture), bytes);
-    if (!strstr(picture, drawn))
-        fail_msg("no '%s' in %s", drawn, picture);
-    free(picture);
-}
-
-static void gnuplot_draws_texts_and_runs_none(void **state) {
-    (void)state;
-    char folder[1024];
-    if (system("gnuplot --version >/dev/null 2>&1") != 0)
-        skip();
-    assert_non_null(getcwd(folder, sizeof folder));
-    assert_int_equal(chdir(scratch_path("")), 0);
-    const size_t before = scratch_count();
-    expect_drawn("a`touch pwned`$(touch pwned) @M '\"\\", ">a`touch pwned`$(touch pwned) @M '\"\\</text>");
-    expect_drawn("%d %s 5% {x}_2^3 <script>&amp;", ">%d %s 5% {x}_2^3 &lt;script>&amp;amp;</text>");
-    expect_drawn("\x1b[2J|\xC3\xA9|\\140|\\n", ">?[2J|\xC3\xA9|\\140|\\n</text>");
-    expect_drawn("`12'3@4!5", ">`12'3@4!5</text>");
-    expect_drawn("one\ntwo", ">two</text>");
-    assert_int_equal(scratch_count(), before);
-    assert_int_equal(chdir(folder), 0);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_shown_stays),
@@ -158,7 +121,6 @@ int main(void) {
         cmocka_unit_test(names_that_are_no_folder_do_not_fit),
         cmocka_unit_test(a_run_is_removed_with_what_was_left_of_it),
         cmocka_unit_test(nothing_outside_is_removed),
-        cmocka_unit_test(gnuplot_draws_texts_and_runs_none),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

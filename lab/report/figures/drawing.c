@@ -1,15 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* The display list, and its form as SVG. Arrow heads are triangles of the list, so that both formats show the same. */
+/* The display list, and its form as SVG. Arrow heads are triangles of the list: not every program draws markers. */
 #include "report/figures/drawing.h"
 
 #include "io/fail.h"
-#include "io/file.h"
 #include "io/printable.h"
-#include "report/figures/drawing_list.h"
+#include "report/figures/svg_file.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef enum lab_shape_kind { LAB_SHAPE_LINE, LAB_SHAPE_POLYGON, LAB_SHAPE_DISC, LAB_SHAPE_TEXT } lab_shape_kind;
+
+typedef struct lab_shape {
+    lab_shape_kind kind;
+    size_t first, count; /* of the drawing's points */
+    double radius;
+    unsigned fill;
+    lab_stroke stroke; /* of lines and rims */
+    lab_label label;
+    size_t text; /* where it begins in the drawing's texts */
+} lab_shape;
+
+struct lab_drawing {
+    double width, height;
+    size_t shape_count, shape_room, point_count, point_room, text_bytes, text_room;
+    lab_shape *shapes;
+    lab_point *points;
+    char *texts;
+    bool broken; /* ran out of memory */
+};
 
 #define HEAD_LENGTH 4.2 /* of an arrow, in line widths, but at least 7 pixels */
 #define HEAD_LEAST 8.0
@@ -201,7 +222,7 @@ static void put_shape(const lab_drawing *drawing, const lab_shape *shape, FILE *
     }
 }
 
-void lab_drawing_svg(const lab_drawing *drawing, FILE *out) {
+static void put_drawing(const lab_drawing *drawing, FILE *out) {
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
             "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" stroke-linejoin=\"round\">\n"
@@ -212,27 +233,15 @@ void lab_drawing_svg(const lab_drawing *drawing, FILE *out) {
     fputs("</svg>\n", out);
 }
 
-static bool ends_with(const char *text, const char *end) {
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 locus_status lab_drawing_write(const lab_drawing *drawing, const char *path, locus_error *error) {
-    bool png = ends_with(path, ".png");
-    if (!png && !ends_with(path, ".svg") && strncmp(path, "/dev/", 5) != 0) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "output", "'%s' must end in .svg or .png: its name is its format",
-                        path);
-    }
-    if (drawing->broken)
-        return lab_fail_memory(error, "a drawing");
-    if (png)
-        return lab_drawing_png(drawing, path, error);
-    lab_output output;
-    locus_status status = lab_output_open(&output, path, error);
-    if (status == LOCUS_OK) {
-        lab_drawing_svg(drawing, output.stream);
-        status = lab_output_commit(&output, error);
-    }
+    char *svg = NULL;
+    size_t bytes = 0;
+    FILE *out = drawing->broken ? NULL : open_memstream(&svg, &bytes);
+    if (out)
+        put_drawing(drawing, out);
+    const bool made = out && !ferror(out) && fclose(out) == 0;
+    const locus_status status = made ? lab_svg_write(svg, bytes, path, error) : lab_fail_memory(error, "a drawing");
+    free(svg);
     return status;
 }
 

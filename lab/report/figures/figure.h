@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Figures: a group and a relative path in it, the similarity of positions to one of them, the spectrum of generators.
- * Written as SVG or PNG by the file's name (drawing.h). */
+ * Written as SVG, PNG or PDF by the file's name (svg_file.h). */
 #ifndef LAB_FIGURE_H
 #define LAB_FIGURE_H
 

@@ -3,7 +3,7 @@
  * below, whoever makes it (stdio and SQLite inside their libraries too), and this process says what becomes of it: it
  * goes on, it returns an error without having been done, it is done by half, or it is the last thing the child did.
  * Calls that write to standard error are left alone: what is told there is what is judged. Of programs that locus
- * starts (gnuplot, spm_train) those that write, and those that read the script that locus wrote, may fail and the
+ * starts (rsvg-convert, spm_train) those that write, and those that read the picture that locus wrote, may fail and the
  * others are left alone: what they cannot read of fonts and settings they tell nobody, and draw something else. */
 #include "faults.h"
 
@@ -153,8 +153,8 @@ static bool writes_files(int number) {
     return false;
 }
 
-/* gnuplot's script is its standard input. */
-static bool reads_script(const struct seccomp_data *asked) {
+/* rsvg-convert's picture is its standard input. */
+static bool reads_picture(const struct seccomp_data *asked) {
     return asked->nr == SYS_read && asked->args[0] == STDIN_FILENO;
 }
 
@@ -235,7 +235,7 @@ static void answer_one(int listener, verdict *over) {
     const call *called = find(asked.data.nr);
     const bool spared = called == NULL || (asked.data.nr == SYS_write && asked.data.args[0] == STDERR_FILENO) ||
                         (over->wanted->kind == FAULT_CALL && !writes_files(asked.data.nr) &&
-                         !reads_script(&asked.data) && is_foreign((pid_t)asked.pid));
+                         !reads_picture(&asked.data) && is_foreign((pid_t)asked.pid));
     int code = 0;
     if (!spared && over->wanted->kind == FAULT_KILL_CALL) {
         if (++fault_shared->counted == over->wanted->number) {
@@ -246,8 +246,8 @@ static void answer_one(int listener, verdict *over) {
     } else if (!spared) {
         code = decide(over, called, concerns_pipe(&asked));
     }
-    if (code == EINTR && reads_script(&asked.data) && is_foreign((pid_t)asked.pid))
-        code = 0; /* no signal interrupts the reading of a file; gnuplot would lose a line and go on */
+    if (code == EINTR && reads_picture(&asked.data) && is_foreign((pid_t)asked.pid))
+        code = 0; /* no signal interrupts the reading of a file */
     if (code == SHORT) {
         if (moves_bytes(asked.data.nr) && do_half(&asked, &answer))
             answer.flags = 0;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/figures/svg_file.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+#include "report/figures/converter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool ends_with(const char *text, const char *end) {
+    const size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+bool lab_picture_named(const char *path) {
+    return ends_with(path, ".svg") || ends_with(path, ".png") || ends_with(path, ".pdf") ||
+           strncmp(path, "/dev/", 5) == 0;
+}
+
+static locus_status write_bytes(const char *data, size_t bytes, const char *path, locus_error *error) {
+    lab_output output;
+    locus_status status = lab_output_open(&output, path, error);
+    if (status == LOCUS_OK) {
+        fwrite(data, 1, bytes, output.stream);
+        status = lab_output_commit(&output, error);
+    }
+    return status;
+}
+
+locus_status lab_svg_write(const char *svg, size_t bytes, const char *path, locus_error *error) {
+    const bool png = ends_with(path, ".png"), pdf = ends_with(path, ".pdf");
+    char *picture;
+    if (!lab_picture_named(path)) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "output",
+                        "'%s' must end in " LAB_PICTURE_ENDS ": its name is its format", path);
+    }
+    if (!png && !pdf)
+        return write_bytes(svg, bytes, path, error);
+    locus_status status = lab_convert(svg, bytes, png ? LAB_CONVERTED_PNG : LAB_CONVERTED_PDF, &picture, &bytes, error);
+    if (status == LOCUS_OK)
+        status = write_bytes(picture, bytes, path, error);
+    free(picture);
+    return status;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Pictures that rsvg-convert draws, and those that it does not finish. */
+#include "report/figures/svg_file.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "unit/scratch_folder.h"
+
+#define PDF "printf '%%PDF-1.5\\n....\\n%%%%EOF\\n'\n"
+#define PNG "printf '\\211PNG\\r\\n\\032\\n....\\000\\000\\000\\000IEND\\256\\102\\140\\202'\n"
+#define LISTENS "cat >/dev/null\n"
+
+static const char svg[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"30\" height=\"20\"><path d=\"M1 2h20\" "
+                          "stroke=\"#000000\"/></svg>\n";
+
+/* The path on which only this converter is. */
+static void fake(const char *commands) {
+    char text[600];
+    const int length = snprintf(text, sizeof text, "#!/bin/sh\nPATH=%s\n%s", "/usr/bin:/bin", commands);
+    scratch_write("rsvg-convert", text, (size_t)length);
+    assert_int_equal(chmod(scratch_path("rsvg-convert"), 0755), 0);
+}
+
+static bool is_there(const char *name) {
+    return access(scratch_path(name), F_OK) == 0;
+}
+
+static void only_whole_pictures_are_taken(void **state) {
+    (void)state;
+    static const struct {
+        const char *commands, *name;
+        locus_status status;
+        const char *message;
+    } cases[] = {
+        {LISTENS PNG, "p.png", LOCUS_OK, NULL},
+        {LISTENS PDF, "p.pdf", LOCUS_OK, NULL},
+        {PNG, "p.png", LOCUS_OK, NULL}, /* what it need not read is its affair */
+        {LISTENS "printf '\\211PNG\\r\\n\\032\\n....'\n", "p.png", LOCUS_ERROR_IO, "did not draw its picture"},
+        {LISTENS "printf '%%PDF-1.5'\n", "p.pdf", LOCUS_ERROR_IO, "did not draw its picture"},
+        {LISTENS, "p.png", LOCUS_ERROR_IO, "did not draw its picture"},
+        {"echo 'line 3: no such thing' >&2\n" PNG "exit 1\n", "p.png", LOCUS_ERROR_IO, "line 3: no such thing"},
+        {LISTENS PNG "kill -9 $$\n", "p.png", LOCUS_ERROR_IO, "rsvg-convert failed"},
+    };
+    const char *before = getenv("PATH");
+    char path[4096];
+    snprintf(path, sizeof path, "%s", before == NULL ? "" : before);
+    assert_int_equal(setenv("PATH", scratch_path(""), 1), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        locus_error error = {0};
+        fake(cases[i].commands);
+        const locus_status status = lab_svg_write(svg, strlen(svg), scratch_path(cases[i].name), &error);
+        if (status != cases[i].status)
+            fail_msg("case %zu: status %d, %s", i, (int)status, error.message);
+        assert_true(status == LOCUS_OK || strstr(error.message, cases[i].message) != NULL);
+        assert_int_equal(is_there(cases[i].name), status == LOCUS_OK);
+        unlink(scratch_path(cases[i].name));
+    }
+    assert_int_equal(setenv("PATH", path, 1), 0);
+}
+
+static void what_cannot_be_started_is_told(void **state) {
+    (void)state;
+    const char *before = getenv("PATH");
+    char path[4096];
+    locus_error error = {0};
+    snprintf(path, sizeof path, "%s", before == NULL ? "" : before);
+    assert_int_equal(setenv("PATH", scratch_path(""), 1), 0);
+    fake(LISTENS PNG);
+    assert_int_equal(chmod(scratch_path("rsvg-convert"), 0644), 0);
+    const locus_status forbidden = lab_svg_write(svg, strlen(svg), scratch_path("p.png"), &error);
+    const bool told = strstr(error.message, "cannot start") != NULL;
+    assert_int_equal(unlink(scratch_path("rsvg-convert")), 0);
+    const locus_status absent = lab_svg_write(svg, strlen(svg), scratch_path("p.pdf"), &error);
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    assert_int_equal(forbidden, LOCUS_ERROR_IO);
+    assert_true(told);
+    assert_int_equal(absent, LOCUS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "librsvg2-bin"));
+    assert_false(is_there("p.png") || is_there("p.pdf"));
+}
+
+/* An SVG needs nobody, and stands as it is. */
+static void an_svg_is_written_as_it_is(void **state) {
+    (void)state;
+    locus_error error = {0};
+    char read[sizeof svg] = "";
+    assert_int_equal(lab_svg_write(svg, strlen(svg), scratch_path("p.svg"), &error), LOCUS_OK);
+    FILE *file = fopen(scratch_path("p.svg"), "r");
+    assert_non_null(file);
+    assert_int_equal(fread(read, 1, sizeof read, file), strlen(svg));
+    fclose(file);
+    assert_string_equal(read, svg);
+    assert_int_equal(lab_svg_write(svg, strlen(svg), scratch_path("p.gif"), &error), LOCUS_ERROR_ARGUMENT);
+    assert_false(is_there("p.gif"));
+}
+
+/* What is no SVG is told, with the converter's own words. */
+static void a_broken_svg_is_told(void **state) {
+    (void)state;
+    locus_error error = {0};
+    if (system("rsvg-convert --version >/dev/null 2>&1") != 0)
+        skip();
+    assert_int_equal(lab_svg_write(svg, strlen(svg) - 10, scratch_path("p.png"), &error), LOCUS_ERROR_IO);
+    assert_non_null(strstr(error.message, "rsvg-convert failed"));
+    assert_false(is_there("p.png"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_whole_pictures_are_taken),
+        cmocka_unit_test(what_cannot_be_started_is_told),
+        cmocka_unit_test(an_svg_is_written_as_it_is),
+        cmocka_unit_test(a_broken_svg_is_told),
+    };
+    return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
+}
