@@ -26,8 +26,11 @@ extern const cli_command cli_command_report;     /* cmd_report.c */
 extern const cli_command cli_command_plot_group; /* cmd_plot.c: "plot group", "plot similarity", "plot spectrum" */
 extern const cli_command cli_command_plot_similarity;
 extern const cli_command cli_command_plot_spectrum;
-extern const cli_command cli_command_plot_frequencies; /* cmd_plot_curves.c: "plot frequencies", "plot table" */
+extern const cli_command cli_command_plot_frequencies; /* cmd_plot_frequencies.c: that and "plot table" */
 extern const cli_command cli_command_plot_table;
+extern const cli_command cli_command_plot_curves; /* cmd_plot_runs.c: "plot curves", "plot lengths", "plot costs" */
+extern const cli_command cli_command_plot_lengths;
+extern const cli_command cli_command_plot_costs;
 extern const cli_command cli_command_bench;      /* cmd_bench.c */
 extern const cli_command cli_command_completion; /* cmd_completion.c */
 

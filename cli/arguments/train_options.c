@@ -75,7 +75,8 @@ static int put_test_sets(cli_arguments *arguments, lab_train_config *config) {
     size_t count;
     if (size == NULL)
         return 0;
-    int status = cli_list_integers(arguments, size->option, 1, (int64_t)size->most, &means, &count);
+    int status =
+        cli_list_integers(arguments, size->option, 1, (int64_t)config->task->class->lengths->most, &means, &count);
     if (status != 0)
         return status;
     if (count > LAB_MAX_TEST_LENGTHS)

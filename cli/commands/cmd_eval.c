@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* locus eval: scores of a trained run's best parameters on its test set, or on sets of other lengths or depths; classes
- * of pictures. Nothing is recorded. */
+ * of pictures. What test sets of other lengths score is kept with the run. */
 #include "command.h"
 #include "eval_pictures.h"
 #include "output.h"
@@ -104,13 +104,43 @@ static void tell_cut(const result *results, size_t count) {
     }
 }
 
+/* Only whole test sets, decoded as far as the run's own, stand beside its other scores. */
+static bool is_kept(const cli_arguments *arguments, const lab_run *trained) {
+    return trained->state == LAB_RUN_DONE && cli_choice(arguments, "set") == 0 && !cli_given_by_user(arguments, "n") &&
+           !cli_given_by_user(arguments, "greedy-samples");
+}
+
+/* A store that may only be read keeps nothing: the scores have been told. */
+static void keep(const cli_store *store, const lab_run *trained, const int64_t *sizes, const result *results,
+                 size_t count) {
+    locus_error error;
+    for (size_t i = 0; i < count; i++) {
+        if (lab_train_store(store->store, trained, (size_t)sizes[i], &results[i].outcome, &error) != LOCUS_OK) {
+            cli_note("the scores are not kept: %s", error.message);
+            return;
+        }
+    }
+}
+
+/* The sizes that are asked for; none: the trained one. */
+static int read_sizes(cli_arguments *arguments, const lab_train_config *config, const int64_t **sizes, size_t *count) {
+    const lab_task_class *class = config->task->class;
+    if (class->lengths == NULL)
+        return 0;
+    const char *option = class->lengths->option;
+    const int status = cli_list_integers(arguments, option, 1, (int64_t) class->lengths->most, sizes, count);
+    if (status == 0 && *count > 0 && config->data.digest != 0 && !class->read)
+        return cli_usage_error("--%s: the run's %s were read from files: none of other sizes can be drawn", option,
+                               class->name);
+    return status;
+}
+
 /* The run's own test set, or the lengths or depths that are asked for. */
-static int score_sets(cli_arguments *arguments, const lab_run *trained, const lab_train_config *config,
-                      lab_model *model) {
-    const lab_size_axis *size = config->task->class->size;
+static int score_sets(cli_arguments *arguments, const cli_store *store, const lab_run *trained,
+                      const lab_train_config *config, lab_model *model) {
     const int64_t *means = NULL;
     size_t count = 0;
-    int status = size == NULL ? 0 : cli_list_integers(arguments, size->scored, 1, (int64_t)size->most, &means, &count);
+    int status = read_sizes(arguments, config, &means, &count);
     if (status != 0)
         return status;
     const size_t sets = count == 0 ? 1 : count;
@@ -122,6 +152,8 @@ static int score_sets(cli_arguments *arguments, const lab_run *trained, const la
         tell_cut(results, sets);
     if (status == 0)
         status = cli_flag(arguments, "json") ? print_json(trained, results, sets) : print(trained, results, sets);
+    if (status == 0 && count > 0 && is_kept(arguments, trained))
+        keep(store, trained, means, results, count);
     for (size_t i = 0; results != NULL && i < sets; i++)
         lab_outcome_free(&results[i].outcome);
     free(results);
@@ -172,7 +204,7 @@ static int score(cli_arguments *arguments, const cli_store *store, const lab_run
     status = folder == NULL ? cli_failure("out of memory") : point_to_data(&config, arguments, folder);
     if (status == 0) {
         status = pictures.count > 0 ? cli_eval_pictures(model, &config, &pictures, cli_flag(arguments, "json"))
-                                    : score_sets(arguments, trained, &config, model);
+                                    : score_sets(arguments, store, trained, &config, model);
     }
     free(folder);
     lab_model_destroy(&model);
@@ -205,20 +237,28 @@ const cli_command cli_command_eval = {
     .name = "eval",
     .summary = "scores a trained model on its test set, on other lengths or depths, or names what pictures show",
     .operands = "RUN [PICTURE…]",
-    .details = "RUN is a name, a unique beginning of one, or a number of 'locus runs'. Accuracy and exact are "
-               "teacher-forced,\n"
-               "greedy exact is autoregressive decoding; chance is the share of the most common target token or "
-               "class.\n\n"
-               "Problems: the share that greedy decoding solves to the letter. Text: perplexity exp(loss) and bits per "
-               "byte, of the whole set\n"
-               "unless -n says how many sequences of it. Expressions: chance is one of the classes, majority the share "
-               "of the most common.\n\n"
-               "With pictures (PNG, JPEG, PPM or PGM) a run of images names the three most probable classes of each; "
-               "those for cifar10\nhave the size that the model was trained on, own pictures any.\n\n"
-               "Own data: --data with the --dev and --test of the training, or --test alone with another file or "
-               "folder.",
+    .details =
+        "RUN is a name, a unique beginning of one, or a number of 'locus runs'. Accuracy and exact are "
+        "teacher-forced,\n"
+        "greedy exact is autoregressive decoding; chance is the share of the most common target token or "
+        "class.\n\n"
+        "Problems: the share that greedy decoding solves to the letter. Text: perplexity exp(loss) and bits per "
+        "byte, of the whole set\n"
+        "unless -n says how many sequences of it. Expressions: chance is one of the classes, majority the share "
+        "of the most common.\n\n"
+        "--lengths scores test sets of other sizes: words and trees (--depths) of another mean, a text in windows "
+        "of so many tokens,\n"
+        "sums of numbers of just so many digits, strings of so many letters, expressions of so many tokens at "
+        "most. A finished run\n"
+        "keeps these scores ('locus plot lengths' draws them), unless -n, --greedy-samples, --set "
+        "change what is scored.\n\n"
+        "With pictures (PNG, JPEG, PPM or PGM) a run of images names the three most probable classes of each; "
+        "those for cifar10\nhave the size that the model was trained on, own pictures any.\n\n"
+        "Own data: --data with the --dev and --test of the training, or --test alone with another file or "
+        "folder.",
     .examples = "locus eval copy-rope-smoke-s0 --lengths 16,32,64\n"
                 "locus eval tree-copy-depth-rope --depths 5,7\n"
+                "locus eval text-rope --data data/book --lengths 64,128,256,512\n"
                 "locus eval cifar10-algebraic frog.png\n"
                 "locus eval pairs-rope --test others.jsonl\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,

@@ -88,7 +88,7 @@ static void make_heads(head_list *to, const lab_summary_section *section) {
                      lab_measure_is_share(column->measure) ? "|%" : "");
         }
     }
-    for (size_t i = 0; i < section->length_count; i++) {
+    for (size_t i = 0; i < lab_summary_length_columns(section); i++) {
         add_head(to, ">%s %zu|%%", class->size->name, section->lengths[i]);
         add_head(to, ">greedy %zu|%%", section->lengths[i]);
     }
@@ -104,7 +104,7 @@ static void add_row(lab_table *table, const lab_summary_section *section, const 
     for (size_t c = 0; c < class->column_count; c++)
         if (lab_summary_shows(section, c))
             cell_score(table, &row->scores[c], class->columns[c].measure);
-    for (size_t i = 0; i < section->length_count; i++) {
+    for (size_t i = 0; i < lab_summary_length_columns(section); i++) {
         cell_score(table, &row->at_length[i], LAB_MEASURE_ACCURACY);
         cell_score(table, &row->greedy_at_length[i], LAB_MEASURE_ACCURACY);
     }

@@ -32,6 +32,25 @@ static const lab_option options[] = {
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
     LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
             .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), .letter = 'l', .flags = LAB_OPTION_SCORED,
+            .instead_of = "depths"),
+};
+
+/* Of so many tokens at most, and of more than half of them. */
+static void set_longest(lab_task_options *of, size_t tokens) {
+    of->expressions.shortest = tokens / 2;
+    of->expressions.longest = tokens + 1;
+}
+
+static const lab_length_axis lengths = {
+    .name = "length",
+    .option = "lengths",
+    .others = "lengths",
+    .label = "tokens of the longest expressions",
+    .caption = "Those of a further set have more than half of that length. Drawn is how many get their class.",
+    .most = 1000000,
+    .set = set_longest,
+    .panels = {{"accuracy", "Test accuracy against the length of the expressions", "test accuracy, %"}},
 };
 
 /* A preset's samples are those of the published size; sizes that are given, too, stand behind it. */
@@ -140,6 +159,7 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     snprintf(facts->title, sizeof facts->title, "%.30s, %.16s%s", task, asked ? asked : "digit",
              pieces ? ", pretrained" : "");
     if (lab_said_number(config, "longest") > 0) {
+        facts->mean_size = lab_said_number(config, "longest") - 1;
         snprintf(facts->data, sizeof facts->data,
                  "expressions of %g to %g tokens, at most %g deep, with up to %g arguments%s",
                  lab_said_number(config, "shortest") + 1, lab_said_number(config, "longest") - 1,
@@ -216,6 +236,7 @@ const lab_task_class lab_expressions_class = {
     .vocabulary = vocabulary,
     .classes = classes,
     .arity = arity,
+    .lengths = &lengths,
     .variant = variant,
     .variant_field = "asked",
     .looks_ahead = true,

@@ -21,6 +21,30 @@ static const lab_option options[] = {
             .flags = LAB_OPTION_DATA),
     LAB_ROW("digits", SIZE, AT(data.problems.digits), LAB_NUMBER("digits", "N", 1, LAB_PROBLEM_MOST_DIGITS),
             LAB_HELP("addition: digits of the longest numbers (8)"), .silent = "0", .flags = LAB_OPTION_DATA),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), .letter = 'l', .flags = LAB_OPTION_SCORED,
+            .instead_of = "depths"),
+};
+
+/* Numbers of just so many digits, strings of just so many letters. */
+static void set_size(lab_task_options *of, size_t size) {
+    lab_problem_options *problems = &of->problems;
+    problems->same_digits = problems->digits > 0;
+    problems->digits = problems->digits > 0 ? size : 0;
+    problems->length_mean = problems->length_mean > 0 ? (double)size : 0;
+    problems->length_deviation = 0;
+}
+
+static const lab_length_axis lengths = {
+    .name = "size",
+    .option = "lengths",
+    .others = "sizes",
+    .label = "digits of the numbers, letters of the strings",
+    .caption = "All problems of a set have that size. Left: problems that greedy decoding solves to the letter, where "
+               "they have an answer; right: characters right, teacher-forced.",
+    .most = LAB_PROBLEM_MOST_STRING,
+    .set = set_size,
+    .panels = {{"greedy_exact", "Problems solved against their size", "problems solved, %"},
+               {"accuracy", "Characters right against the size of the problems", "characters right, %"}},
 };
 
 static bool uses(const lab_task *task, const char *option) {
@@ -102,6 +126,7 @@ static void smoke(lab_train_config *config) {
 static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
     const double digits = lab_said_number(config, "digits"), mean = lab_said_number(config, "length_mean");
     char what[96] = "";
+    facts->mean_size = digits > 0 ? digits : mean;
     if (digits > 0) {
         snprintf(what, sizeof what, "numbers of up to %g digits", digits);
     } else if (mean > 0) {
@@ -173,6 +198,7 @@ const lab_task_class lab_problems_class = {
     .option_count = COUNT(options),
     .uses = uses,
     .vocabulary = vocabulary,
+    .lengths = &lengths,
     .endless = true,
     .decodes = true,
     .ordered = true,

@@ -15,6 +15,33 @@ static const lab_option options[] = {
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
     LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
             .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), .letter = 'l', .flags = LAB_OPTION_SCORED,
+            .instead_of = "depths"),
+};
+
+/* Windows in which so many tokens are read. */
+static void set_context(lab_task_options *of, size_t tokens) {
+    of->text.sequence = tokens + 1;
+}
+
+/* As much of the text, in windows of another length. */
+static size_t windows(const lab_task_options *trained, const lab_task_options *other, size_t samples) {
+    const size_t tokens = samples * (trained->text.sequence - 1), each = other->text.sequence - 1;
+    return (tokens + each - 1) / each;
+}
+
+static const lab_length_axis lengths = {
+    .name = "context",
+    .option = "lengths",
+    .others = "contexts",
+    .label = "tokens of context that a window has",
+    .caption = "Left: perplexity, right: next tokens right; both over all places of the windows, which cover the same "
+               "text.",
+    .most = 1000000,
+    .set = set_context,
+    .samples = windows,
+    .panels = {{"perplexity", "Test perplexity against the length of the context", "test perplexity"},
+               {"accuracy", "Test accuracy against the length of the context", "next tokens right, %"}},
 };
 
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
@@ -66,6 +93,7 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     if (symbols > 0) {
         snprintf(facts->data, sizeof facts->data, "a vocabulary of %s tokens, windows of %g",
                  lab_grouped(symbols, count, sizeof count), lab_said_number(config, "sequence"));
+        facts->mean_size = lab_said_number(config, "sequence") - 1;
     }
 }
 
@@ -121,6 +149,7 @@ const lab_task_class lab_text_class = {
     .options = options,
     .option_count = COUNT(options),
     .vocabulary = vocabulary,
+    .lengths = &lengths,
     .whole = true,
     .read = true,
     .ordered = true,

@@ -38,8 +38,19 @@ static void set_mean(lab_task_options *of, size_t mean) {
     of->trees.depth_mean = (double)mean; /* the deviation stays */
 }
 
-static const lab_size_axis size = {"depth",       "test-depths",       "depths", "trees",
-                                   "mean depths", LAB_TREE_MOST_DEPTH, set_mean};
+static const lab_size_axis size = {"depth", "test-depths"};
+
+static const lab_length_axis lengths = {
+    .name = "depth",
+    .option = "depths",
+    .others = "mean depths",
+    .label = "mean depth of the test trees",
+    .caption = "Left: token accuracy, teacher-forced; right: whole outputs right by greedy decoding.",
+    .most = LAB_TREE_MOST_DEPTH,
+    .set = set_mean,
+    .panels = {{"accuracy", "Test accuracy against the mean depth of the trees", "test accuracy, %"},
+               {"greedy_exact", "Greedy exact matches against the mean depth of the trees", "greedy exact matches, %"}},
+};
 
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
     (void)task;
@@ -157,6 +168,7 @@ const lab_task_class lab_trees_class = {
     .options = options,
     .option_count = COUNT(options),
     .size = &size,
+    .lengths = &lengths,
     .vocabulary = vocabulary,
     .arity = arity,
     .variant = variant,

@@ -116,8 +116,10 @@ static const lab_option options[] = {
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("test-lengths", "L,L,…"),
             LAB_HELP("words: further test sets of these mean lengths"), .instead_of = "test-depths"),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"),
-            LAB_HELP("words: sets of these mean lengths instead of the trained one"), .letter = 'l',
-            .flags = LAB_OPTION_SCORED, .instead_of = "depths"),
+            LAB_HELP(
+                "sets of these lengths instead of the trained one: of words (the mean), of a text's context, digits of "
+                "sums, tokens of expressions"),
+            .letter = 'l', .flags = LAB_OPTION_SCORED, .instead_of = "depths"),
 };
 
 /* Another mean length keeps the deviation's share of it. */
@@ -134,7 +136,20 @@ static void set_mean(lab_task_options *of, size_t mean) {
     of->words.length_mean = (double)mean;
 }
 
-static const lab_size_axis size = {"length", "test-lengths", "lengths", "words", "lengths", 1000000, set_mean};
+static const lab_size_axis size = {"length", "test-lengths"};
+
+static const lab_length_axis lengths = {
+    .name = "length",
+    .option = "lengths",
+    .others = "lengths",
+    .label = "mean length of the test words",
+    .caption = "Left: token accuracy, teacher-forced; right: whole outputs right by greedy decoding.",
+    .most = 1000000,
+    .set = set_mean,
+    .panels = {{"accuracy", "Test accuracy against the mean length of the words", "test accuracy, %"},
+               {"greedy_exact", "Greedy exact matches against the mean length of the words",
+                "greedy exact matches, %"}},
+};
 
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
     (void)task;
@@ -255,6 +270,7 @@ const lab_task_class lab_words_class = {
     .option_count = COUNT(options),
     .changed = changed,
     .size = &size,
+    .lengths = &lengths,
     .vocabulary = vocabulary,
     .decodes = true,
     .looks_ahead = true,

@@ -3,7 +3,7 @@
  *
  * What the paper leaves open is drawn like this:
  *   addition          of each number the count of its digits, uniform in 1 … digits, then the number itself, uniform
- *                     among those of so many digits that don't begin with 0
+ *                     among those of so many digits that don't begin with 0; of `same_digits` all have the most
  *   substring-index   a string of ⌊N(length, deviation)⌋ letters, at least 1: 13 as in both printed examples; the
  *                     index uniform in 0 … its length − 1
  *   substring-search  random strings and substrings of `length` letters, 16 as in the authors' public experiment; a
@@ -45,16 +45,16 @@ static stream open_stream(uint64_t seed, lab_set which, uint64_t index) {
 
 typedef void draw_problem(lab_problem *problem, stream *numbers, const lab_task_options *options);
 
-static uint64_t draw_number(stream *numbers, size_t digits) {
+static uint64_t draw_number(stream *numbers, const lab_problem_options *options) {
     uint64_t least = 1;
-    for (uint64_t more = below(numbers, digits); more > 0; more--)
+    for (uint64_t more = options->same_digits ? options->digits - 1 : below(numbers, options->digits); more > 0; more--)
         least *= 10;
     return least + below(numbers, 9 * least);
 }
 
 static void draw_addition(lab_problem *problem, stream *numbers, const lab_task_options *options) {
-    uint64_t first = draw_number(numbers, options->problems.digits);
-    lab_problem_addition(problem, first, draw_number(numbers, options->problems.digits));
+    uint64_t first = draw_number(numbers, &options->problems);
+    lab_problem_addition(problem, first, draw_number(numbers, &options->problems));
 }
 
 static void draw_index(lab_problem *problem, stream *numbers, const lab_task_options *options) {

@@ -46,6 +46,7 @@ typedef struct lab_problem_options {
     double length_mean, length_deviation; /* of the strings of substring-index and the pieces of substring-search */
     size_t symbols;                       /* letters of the substring tasks */
     size_t digits;                        /* addition: of the longest numbers */
+    bool same_digits;                     /* addition: all numbers have as many */
     size_t sequence;                      /* tokens */
 } lab_problem_options;
 

@@ -41,17 +41,32 @@ typedef struct lab_score_column {
     double (*value)(const struct lab_outcome *outcome);
 } lab_score_column;
 
-/* What test sets of other sizes than the trained one vary. */
+/* Sizes of further test sets that trainings score, and whose scores stand in tables. */
 typedef struct lab_size_axis {
-    const char *name;    /* "length", "depth" */
-    const char *option;  /* of trainings: "test-lengths" */
-    const char *scored;  /* of `eval`: "lengths" */
-    const char *samples; /* what has it: "words", "trees" */
-    const char *others;  /* "lengths", "mean depths" */
-    size_t most;
-    /* Data of another mean size. */
-    void (*set)(lab_task_options *options, size_t mean);
+    const char *name;   /* "length", "depth" */
+    const char *option; /* of trainings: "test-lengths" */
 } lab_size_axis;
+
+/* What is drawn against these sizes. */
+typedef struct lab_length_panel {
+    const char *score, *title, *label; /* as stores call it; of the chart and its y; score NULL: there is no panel */
+} lab_length_panel;
+enum { LAB_LENGTH_PANELS = 2 };
+
+/* What test sets of other sizes than the trained one vary: `eval` scores them, stores them as "test:200", and pages and
+ * pictures draw them. */
+typedef struct lab_length_axis {
+    const char *name;            /* "length", "depth", "context" */
+    const char *option;          /* of `eval`: "lengths" */
+    const char *others;          /* "lengths", "mean depths" */
+    const char *label, *caption; /* of the chart's x; what the panels show */
+    size_t most;
+    /* Data of another mean size, which may be all that is asked of a sample. */
+    void (*set)(lab_task_options *options, size_t mean);
+    /* How many samples of that size say as much as `samples` of the trained one. NULL: as many. */
+    size_t (*samples)(const lab_task_options *trained, const lab_task_options *other, size_t samples);
+    lab_length_panel panels[LAB_LENGTH_PANELS];
+} lab_length_axis;
 
 /* ---- words ---- */
 
@@ -60,7 +75,7 @@ typedef struct lab_data_facts {
     char title[64];   /* "tree-copy, depth first"; "": the task's name */
     char data[160];   /* "words of length N(24, 2.4) over 20 symbols" */
     char note[64];    /* behind these in the description of a task: "read and written level by level" */
-    double mean_size; /* of the training samples, by the size axis */
+    double mean_size; /* of the training samples, by the axis of lengths */
     lab_order order;
     const char *variant; /* static; NULL: as where nothing is said */
     bool unpublished;    /* nothing is published of such data, whatever the task's name */
@@ -112,7 +127,8 @@ struct lab_task_class {
      * another size is another one. NULL: nothing. */
     bool (*changed)(struct lab_train_config *config, const char *option, const char *value,
                     const lab_task_options *before);
-    const lab_size_axis *size; /* NULL: sets differ in no size */
+    const lab_size_axis *size;      /* NULL: trainings score no sets of other sizes */
+    const lab_length_axis *lengths; /* NULL: sets differ in no size */
 
     /* What its model has. */
     size_t (*vocabulary)(const lab_task *task, const lab_task_options *options); /* NULL: no tokens */

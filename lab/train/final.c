@@ -72,14 +72,15 @@ static locus_status score_set(lab_session *session, size_t mean, lab_outcome *ou
 }
 
 /* What guessing scores is stored where it belongs to the score. */
-static locus_status write_set(lab_session *session, const char *set, const lab_outcome *outcome, locus_error *error) {
+static locus_status write_set(lab_store *store, int64_t run, const char *set, const lab_outcome *outcome,
+                              locus_error *error) {
     lab_outcome_value values[LAB_OUTCOME_VALUES];
     const size_t count = lab_outcome_values(outcome, values);
     const bool guesses = outcome->task->class->stores_chance;
     locus_status status = LOCUS_OK;
     for (size_t i = 0; status == LOCUS_OK && i < count; i++)
         if (guesses || strcmp(values[i].name, "chance") != 0)
-            status = lab_store_final_set(session->store, session->run->id, set, values[i].name, values[i].value, error);
+            status = lab_store_final_set(store, run, set, values[i].name, values[i].value, error);
     return status;
 }
 
@@ -134,7 +135,7 @@ static locus_status write_curve(lab_session *session, locus_error *error) {
 }
 
 static locus_status write_all(lab_session *session, const char *set, const lab_outcome *result, locus_error *error) {
-    locus_status status = write_set(session, set, result, error);
+    locus_status status = write_set(session->store, session->run->id, set, result, error);
     for (size_t i = 0; status == LOCUS_OK && i < result->group_count; i++)
         status = write_group(session, &result->groups[i], error);
     if (status == LOCUS_OK && strcmp(set, "test") == 0 && session->state.best_step > 0)
@@ -171,6 +172,20 @@ static locus_status final_set(lab_session *session, size_t mean, locus_error *er
     status = lab_ranks_agree(session->ranks, status, NULL, &local);
     if (status != LOCUS_OK && error != NULL)
         *error = local;
+    return status;
+}
+
+locus_status lab_train_store(lab_store *store, const lab_run *run, size_t size, const lab_outcome *outcome,
+                             locus_error *error) {
+    char set[32];
+    set_name(set, size);
+    locus_status status = lab_store_begin(store, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = write_set(store, run->id, set, outcome, error);
+    if (status == LOCUS_OK)
+        return lab_store_commit(store, error);
+    lab_store_rollback(store);
     return status;
 }
 

@@ -55,8 +55,9 @@ static locus_status count_scores(lab_outcome *outcome, lab_model *model, const l
 
 /* What is decoded of a decoder: single problems of the set, which its sequences are made of. */
 static locus_status draw_problems(lab_dataset *problems, const lab_train_config *config,
-                                  const lab_outcome_request *request, locus_error *error) {
-    const lab_draw draw = {config->task, &config->data, request->set.which, request->greedy_samples, config->data_seed};
+                                  const lab_task_options *options, const lab_outcome_request *request,
+                                  locus_error *error) {
+    const lab_draw draw = {config->task, options, request->set.which, request->greedy_samples, config->data_seed};
     return lab_dataset_generate(problems, &draw, error);
 }
 
@@ -70,7 +71,7 @@ locus_status lab_outcome_make(lab_outcome *outcome, lab_model *model, const lab_
     locus_status status = lab_train_set(&set, config, &request->set, error);
     const bool apart = task->open_sequences != NULL && outcome->has_greedy;
     if (status == LOCUS_OK && apart)
-        status = draw_problems(&problems, config, request, error);
+        status = draw_problems(&problems, config, &options, request, error);
     const lab_scoring how = {.task = task,
                              .options = &options,
                              .batch = config->batch,

@@ -8,6 +8,7 @@
 #include "train/configuration/budgets.h"
 #include "train/configuration/config.h"
 #include "train/configuration/fine_tuning.h"
+#include "train/outcome.h"
 #include "train/request.h"
 #include "train/score.h"
 #include "train/store/store.h"
@@ -20,5 +21,10 @@ locus_status lab_train(lab_store *store, const lab_train_request *request, lab_r
 /* Loads the best model of a finished or stopped run, for eval and generate. The texts of `config` belong to `run`. */
 locus_status lab_train_load(const lab_run *run, const char *folder, lab_train_config *config, lab_model **model,
                             locus_error *error);
+
+/* Keeps what the best model scored on its test set of another size with the run, as "test:200", in one transaction;
+ * scores of that set that were there are replaced. */
+locus_status lab_train_store(lab_store *store, const lab_run *run, size_t size, const lab_outcome *outcome,
+                             locus_error *error);
 
 #endif

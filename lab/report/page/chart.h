@@ -27,6 +27,7 @@ typedef struct lab_chart {
     bool log_y;                          /* with ticks at 1, 2, 5 of every decade; what is not positive is left out */
     bool whole_x;                        /* ticks at whole numbers only */
     bool dodge;                          /* series are drawn side by side, so that their bars do not cover each other */
+    double trained;                      /* the x up to which was trained: it is marked, and what is beyond; 0: none */
     const char *const *x_names;          /* at 0, 1, 2, … instead of numbers, '\n' between two lines; NULL: numbers */
     size_t x_name_count;
     const lab_series *series;

@@ -76,6 +76,8 @@ void lab_chart_data(const lab_chart *chart, const lab_frame *frame, FILE *page) 
     put_numbers(page, "frame", field, 4, whole);
     put_numbers(page, "range", range, 4, whole);
     fprintf(page, ",\"log\":%s", frame->log_y ? "true" : "false");
+    if (chart->trained > 0)
+        fprintf(page, ",\"trained\":%.9g", chart->trained);
     if (every > 1)
         fprintf(page, ",\"every\":%zu", every);
     put_names(page, chart);

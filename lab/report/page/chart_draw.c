@@ -166,40 +166,48 @@ static void open_picture(const lab_chart *chart, FILE *page) {
 
 /* ---- the chart ---- */
 
-locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *error) {
-    const lab_frame frame = lab_frame_of(chart);
+locus_status lab_chart_content(const lab_chart *chart, const lab_frame *frame, FILE *page, locus_error *error) {
     locus_status status = LOCUS_OK;
-    open_picture(chart, page);
     describe(chart, page);
-    lab_frame_draw(&frame, chart, page);
+    lab_frame_draw(frame, chart, page);
     for (size_t i = 0; i < chart->series_count && status == LOCUS_OK; i++) {
         drawn d;
         const double share = ((double)i + 0.5) / (double)chart->series_count;
-        status = place(&d, &frame, &chart->series[i], shift_of(chart, &frame, i), error);
+        status = place(&d, frame, &chart->series[i], shift_of(chart, frame, i), error);
         if (status == LOCUS_OK)
             draw_series(&d, &chart->series[i], share, page);
         discard(&d);
     }
+    return status;
+}
+
+locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *error) {
+    const lab_frame frame = lab_frame_of(chart);
+    open_picture(chart, page);
+    const locus_status status = lab_chart_content(chart, &frame, page, error);
     fputs("</svg>\n<script type=\"application/json\" class=\"data\">", page);
     lab_chart_data(chart, &frame, page);
     fputs("</script>\n", page);
     return status;
 }
 
-static void open_swatch(FILE *page) {
-    fputs("<svg class=\"swatch\" viewBox=\"0 0 36 10\" aria-hidden=\"true\"><g class=\"series", page);
+static const char swatch[] = "<svg class=\"swatch\" viewBox=\"0 0 36 10\" aria-hidden=\"true\">";
+
+void lab_chart_sample(FILE *picture, size_t colour, size_t mark) {
+    fprintf(picture,
+            "<g class=\"series\" stroke=\"var(--c%zu)\" fill=\"var(--c%zu)\"><path class=\"line\" d=\"M0 5h36\" "
+            "stroke-dasharray=\"%s\"/><path class=\"marks\" d=\"M18 5%s\"/></g>",
+            colour, colour, dashes[mark % DASHES], markers[mark % SHAPES]);
 }
 
 void lab_chart_swatch(FILE *page, size_t colour, size_t mark) {
-    open_swatch(page);
-    fprintf(
-        page,
-        "\" stroke=\"var(--c%zu)\" fill=\"var(--c%zu)\"><path class=\"line\" d=\"M0 5h36\" stroke-dasharray=\"%s\"/>"
-        "<path class=\"marks\" d=\"M18 5%s\"/></g></svg>",
-        colour, colour, dashes[mark % DASHES], markers[mark % SHAPES]);
+    fputs(swatch, page);
+    lab_chart_sample(page, colour, mark);
+    fputs("</svg>", page);
 }
 
 void lab_chart_reference_swatch(FILE *page) {
-    open_swatch(page);
-    fputs(" reference\"><path class=\"line\" d=\"M0 5h36\" stroke-dasharray=\"3 4\"/></g></svg>", page);
+    fputs(swatch, page);
+    fputs("<g class=\"series reference\"><path class=\"line\" d=\"M0 5h36\" stroke-dasharray=\"3 4\"/></g></svg>",
+          page);
 }

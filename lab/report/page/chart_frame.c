@@ -171,8 +171,22 @@ static void draw_x(const lab_frame *frame, const lab_chart *chart, FILE *page) {
         draw_name(frame, chart->x_names[i], lab_frame_x(frame, (double)i), page);
 }
 
+/* Where training ended, and what lies beyond it. */
+static void draw_trained(const lab_frame *frame, double trained, FILE *page) {
+    const double x = lab_frame_x(frame, trained), height = frame->bottom - frame->top;
+    if (!(trained > frame->x_low && trained < frame->x_high))
+        return;
+    fprintf(page, "<rect class=\"beyond\" x=\"%.1f\" y=\"%g\" width=\"%.1f\" height=\"%g\"/>", x, frame->top,
+            frame->right - x, height);
+    fprintf(page, "<path class=\"trained\" d=\"M%.1f %gv%g\"/>", x, frame->top, height);
+    const bool near_end = frame->right - x < 60; /* the word stands where there is room for it */
+    fprintf(page, "<text class=\"small\" x=\"%.1f\" y=\"%g\"%s>trained</text>", near_end ? x - 4 : x + 4,
+            frame->top + 11, near_end ? " text-anchor=\"end\"" : "");
+}
+
 void lab_frame_draw(const lab_frame *frame, const lab_chart *chart, FILE *page) {
     fputs("<g aria-hidden=\"true\">", page);
+    draw_trained(frame, chart->trained, page);
     draw_y(frame, page);
     draw_x(frame, chart, page);
     fputs("<text class=\"label\" x=\"2\" y=\"13\">", page);

@@ -4,6 +4,7 @@
 #define LAB_PAGE_H
 
 #include "model/model.h"
+#include "report/page/section_charts.h"
 #include "report/tables/summary.h"
 
 #include <stdio.h>
@@ -24,7 +25,7 @@ void lab_page_text(lab_page *page, const char *text); /* escaped, and what is no
 locus_status lab_page_policy(lab_page *page, locus_error *error);
 void lab_page_run(lab_page *page);
 /* Encodings and their lines; figures of scores draw the first so many, and say so above the legend. */
-enum { LAB_PAGE_MOST_ROWS = 64, LAB_PAGE_LABEL = 32 };
+enum { LAB_PAGE_MOST_ROWS = LAB_CHART_MOST_ROWS, LAB_PAGE_LABEL = 32 };
 void lab_page_legend(lab_page *page, const lab_summary_section *section);
 /* Open a caption with the next number, "Figure 3. ": its id is figure3, table3. */
 void lab_page_figure(lab_page *page);
@@ -46,7 +47,7 @@ void lab_page_costs(lab_page *page, const lab_summary_section *section);
 void lab_page_unfinished(lab_page *page, const lab_summary_section *section);
 void lab_page_runs(lab_page *page, const lab_summary_section *section);
 
-/* page_figures.c; `number` is the section's */
+/* page_curves.c (two), page_figures.c; `number` is the section's */
 locus_status lab_page_curves(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error);
 locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error);
 locus_status lab_page_kernels(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error);

@@ -1,58 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What each encoding cost, the runs that do not count, and the list of all runs with their commands. */
+#include "report/page/cost_columns.h"
 #include "report/page/page.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stddef.h>
 
 /* ---- cost ---- */
 
-typedef void format_value(char *text, size_t size, double value);
-
-static void format_large(char *text, size_t size, double value) {
-    const char *unit = value >= 1e6 ? " M" : value >= 1e4 ? " k" : "";
-    double scaled = value >= 1e6 ? value / 1e6 : value >= 1e4 ? value / 1e3 : value;
-    snprintf(text, size, "%.*f%s", *unit ? (scaled < 10 ? 2 : 1) : 0, scaled, unit);
-}
-
-static void format_time(char *text, size_t size, double value) {
-    if (value < 100)
-        snprintf(text, size, "%.1f s", value);
-    else if (value < 6000)
-        snprintf(text, size, "%.1f min", value / 60);
-    else
-        snprintf(text, size, "%.1f h", value / 3600);
-}
-
-static void format_memory(char *text, size_t size, double value) {
-    if (value < 0x1p30)
-        snprintf(text, size, "%.0f MiB", value / 0x1p20);
-    else
-        snprintf(text, size, "%.2f GiB", value / 0x1p30);
-}
-
-/* A column of the table. */
-typedef struct cost {
-    const char *name, *unit;
-    size_t offset; /* of its statistic in a row */
-    format_value *format;
-} cost;
-
-static const lab_statistic *cost_of(const lab_summary_row *row, const cost *column) {
-    return (const lab_statistic *)(const void *)((const char *)row + column->offset);
-}
-
-static double most_of(const lab_summary_section *section, const cost *column) {
-    double most = 0;
-    for (size_t i = 0; i < section->row_count; i++)
-        most = fmax(most, cost_of(&section->rows[i], column)->mean);
-    return most;
-}
-
 /* `most`: what a bar as wide as the column stands for; 0: there are no bars. */
-static void put_cost(lab_page *page, const lab_summary_row *row, const cost *column, double most) {
-    const lab_statistic *s = cost_of(row, column);
+static void put_cost(lab_page *page, const lab_summary_row *row, const lab_cost *column, double most) {
+    const lab_statistic *s = lab_cost_of(row, column);
     char text[40];
     if (s->count == 0) {
         fputs("<td>—</td>", page->file);
@@ -60,8 +17,8 @@ static void put_cost(lab_page *page, const lab_summary_row *row, const cost *col
     }
     column->format(text, sizeof text, s->mean);
     fprintf(page->file, "<td data-value=\"%.9g\">%s", s->mean, text);
-    if (s->count > 1 && s->deviation > 0.0005 * s->mean)
-        fprintf(page->file, " <small>±%.1f&thinsp;%%</small>", 100 * s->deviation / s->mean);
+    if (lab_cost_spread(s) > 0)
+        fprintf(page->file, " <small>±%.1f&thinsp;%%</small>", lab_cost_spread(s));
     if (most > 0) {
         fprintf(page->file,
                 "<svg class=\"bar\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
@@ -71,11 +28,11 @@ static void put_cost(lab_page *page, const lab_summary_row *row, const cost *col
     fputs("</td>", page->file);
 }
 
-static void put_costs(lab_page *page, const lab_summary_section *section, const cost *columns, size_t count) {
+static void put_costs(lab_page *page, const lab_summary_section *section) {
     const bool shared = lab_summary_shared_machine(page->summary, section);
     fputs("<thead><tr><th class=\"left\" scope=\"col\">encoding</th>", page->file);
-    for (size_t c = 0; c < count; c++)
-        fprintf(page->file, "<th scope=\"col\">%s<small>%s</small></th>", columns[c].name, columns[c].unit);
+    for (size_t c = 0; c < LAB_COSTS; c++)
+        fprintf(page->file, "<th scope=\"col\">%s<small>%s</small></th>", lab_costs[c].name, lab_costs[c].unit);
     fputs("</tr></thead>\n<tbody>\n", page->file);
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_row *row = &section->rows[i];
@@ -84,8 +41,8 @@ static void put_costs(lab_page *page, const lab_summary_section *section, const 
         fputs("<tr><th scope=\"row\"><code>", page->file);
         lab_page_text(page, row->encoding);
         fputs("</code></th>", page->file);
-        for (size_t c = 0; c < count; c++)
-            put_cost(page, row, &columns[c], shared ? 0 : most_of(section, &columns[c]));
+        for (size_t c = 0; c < LAB_COSTS; c++)
+            put_cost(page, row, &lab_costs[c], shared ? 0 : lab_cost_most(section, &lab_costs[c]));
         fputs("</tr>\n", page->file);
     }
     fputs("</tbody></table></div></figure>\n", page->file);
@@ -93,12 +50,6 @@ static void put_costs(lab_page *page, const lab_summary_section *section, const 
 
 /* What was measured while other runs had a part of the machine is not comparable: it is told, not drawn. */
 void lab_page_costs(lab_page *page, const lab_summary_section *section) {
-    static const cost columns[] = {
-        {"training speed", "tokens a second", offsetof(lab_summary_row, tokens_per_second), format_large},
-        {"time", "of a run", offsetof(lab_summary_row, wall_seconds), format_time},
-        {"peak memory", "of the process", offsetof(lab_summary_row, peak_bytes), format_memory},
-        {"parameters", "learned", offsetof(lab_summary_row, parameters), format_large},
-    };
     char label[LAB_PAGE_LABEL];
     fputs("<figure data-save=\"scores\">", page->file);
     lab_page_table_number(page, label);
@@ -110,7 +61,7 @@ void lab_page_costs(lab_page *page, const lab_summary_section *section) {
                   "that has it alone, and not comparable with each other."
                 : "");
     lab_page_table(page, label);
-    put_costs(page, section, columns, sizeof columns / sizeof *columns);
+    put_costs(page, section);
 }
 
 /* ---- runs ---- */
@@ -152,9 +103,9 @@ void lab_page_unfinished(lab_page *page, const lab_summary_section *section) {
 
 static void put_run(lab_page *page, const lab_run *run) {
     char time[40], memory[40] = "—";
-    format_time(time, sizeof time, run->wall_seconds);
+    lab_cost_time(time, sizeof time, run->wall_seconds);
     if (run->peak_bytes > 0)
-        format_memory(memory, sizeof memory, (double)run->peak_bytes);
+        lab_cost_memory(memory, sizeof memory, (double)run->peak_bytes);
     fputs("<tr><th scope=\"row\"><code>", page->file);
     lab_page_text(page, run->name ? run->name : "?");
     fprintf(page->file,

@@ -1,160 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* The page's learning curves: accuracy, or the loss of sequences, on the development set and training loss against
- * steps, of images against epochs. */
-#include "io/fail.h"
-#include "report/page/chart_draw.h"
+/* The page's learning curves, and its scores against test length. */
 #include "report/page/page.h"
+#include "report/page/section_charts.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <ctype.h>
 
-enum { MOST_ROWS = LAB_PAGE_MOST_ROWS, WIDTH = 460, HEIGHT = 300, FEW_POINTS = 12 };
+/* A chart as a cell of a figure's grid. */
+typedef struct cells {
+    lab_chart_taker taker;
+    lab_page *page;
+} cells;
 
-typedef struct curve {
-    size_t count;
-    double *x, *y, *low, *high; /* one block, from x */
-} curve;
-
-/* Mean, lowest and highest over the finished seeds of a row, at the steps of its first one. */
-static locus_status gather_curve(curve *c, lab_store *store, const lab_summary_row *row, const char *metric,
-                                 double factor, locus_error *error) {
-    double *seeds = NULL;
-    locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < row->run_count && status == LOCUS_OK; i++) {
-        lab_metric *points = NULL;
-        size_t count = 0;
-        if (row->runs[i]->state != LAB_RUN_DONE)
-            continue;
-        status = lab_store_metrics(store, row->runs[i]->id, metric, &points, &count, error);
-        if (status == LOCUS_OK && !c->x) {
-            c->x = calloc(4 * count + 1, sizeof *c->x);
-            seeds = calloc(count + 1, sizeof *seeds);
-            if (!c->x || !seeds) {
-                status = lab_fail_memory(error, "a learning curve");
-                count = 0;
-            }
-            c->count = count;
-            c->y = c->x + count;
-            c->low = c->y + count;
-            c->high = c->low + count;
-        }
-        for (size_t j = 0, at = 0; status == LOCUS_OK && j < count; j++) {
-            double step = (double)points[j].step, value = factor * points[j].value;
-            while (at < c->count && c->x[at] < step && seeds[at] > 0)
-                at++;
-            if (at < c->count && isfinite(value) && (seeds[at] == 0 || c->x[at] == step)) {
-                c->low[at] = seeds[at] > 0 ? fmin(c->low[at], value) : value;
-                c->high[at] = seeds[at] > 0 ? fmax(c->high[at], value) : value;
-                c->x[at] = step;
-                c->y[at] += value;
-                seeds[at] += 1;
-            }
-        }
-        free(points);
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < c->count && status == LOCUS_OK; i++) {
-        if (seeds[i] > 0) {
-            c->x[kept] = c->x[i];
-            c->y[kept] = c->y[i] / seeds[i];
-            c->low[kept] = c->low[i];
-            c->high[kept++] = c->high[i];
-        }
-    }
-    c->count = kept;
-    free(seeds);
+static locus_status take_cell(lab_chart_taker *self, const lab_chart *chart, locus_error *error) {
+    FILE *file = ((cells *)(void *)self)->page->file;
+    fputs("<div class=\"cell\">", file);
+    const locus_status status = lab_chart_draw(chart, file, error);
+    fputs("</div>\n", file);
     return status;
 }
 
-/* Steps or epochs from 0. */
-static void fit_axes(lab_chart *chart) {
-    for (size_t i = 0; i < chart->series_count; i++)
-        chart->x_high = fmax(chart->x_high, chart->series[i].x[chart->series[i].count - 1]);
-}
-
-/* A straight line. */
-typedef struct level {
-    double x[2], y[2];
-} level;
-
-/* Where classes are told, what needs no training, grey. */
-static void add_majority(lab_chart *chart, const lab_summary_section *section, level *line, lab_series *series) {
-    if (section->majority > 0 && !chart->log_y) {
-        *line = (level){{0, chart->x_high}, {100 * section->majority, 100 * section->majority}};
-        series[chart->series_count++] =
-            (lab_series){.name = "majority", .count = 2, .x = line->x, .y = line->y, .reference = true};
-    }
-}
-
-static locus_status draw_curves(lab_page *page, const lab_summary_section *section, const lab_chart *frame,
-                                const char *metric, double factor, locus_error *error) {
-    curve curves[MOST_ROWS] = {0};
-    lab_series series[MOST_ROWS + 1];
-    level majority;
-    lab_chart chart = *frame;
-    const double steps = section->epoch_steps > 0 ? (double)section->epoch_steps : 1; /* images: against epochs */
-    locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < section->row_count && i < MOST_ROWS && status == LOCUS_OK; i++) {
-        const lab_summary_row *row = &section->rows[i];
-        status = gather_curve(&curves[i], page->store, row, metric, factor, error);
-        for (size_t j = 0; j < curves[i].count; j++)
-            curves[i].x[j] /= steps;
-        if (status == LOCUS_OK && curves[i].count > 0) {
-            series[chart.series_count++] = (lab_series){
-                .name = row->encoding,
-                .colour = row->colour,
-                .mark = row->mark,
-                .count = curves[i].count,
-                .x = curves[i].x,
-                .y = curves[i].y,
-                .low = row->done > 1 ? curves[i].low : NULL,
-                .high = row->done > 1 ? curves[i].high : NULL,
-                .points = curves[i].count <= FEW_POINTS,
-            };
-        }
-    }
-    chart.series = series;
-    if (status == LOCUS_OK && chart.series_count > 0) {
-        fit_axes(&chart);
-        add_majority(&chart, section, &majority, series);
-        fputs("<div class=\"cell\">", page->file);
-        status = lab_chart_draw(&chart, page->file, error);
-        fputs("</div>\n", page->file);
-    }
-    for (size_t i = 0; i < MOST_ROWS; i++)
-        free(curves[i].x);
-    return status;
-}
-
-locus_status lab_page_curves(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
-    const lab_curve_words *words = section->class->curves;
-    const bool sequences = words->loss;
-    char id[2][32];
-    snprintf(id[0], sizeof id[0], "accuracy%zu", number);
-    snprintf(id[1], sizeof id[1], "loss%zu", number);
-    lab_chart chart = {.id = id[0],
-                       .title = words->titles[0],
-                       .x_label = words->x_label,
-                       .y_label = words->y_labels[0],
-                       .width = WIDTH,
-                       .height = HEIGHT,
-                       .y_high = sequences ? 0 : 100,
-                       .log_y = sequences,
-                       .whole_x = section->epoch_steps > 0};
+static void open_figure(lab_page *page, const lab_summary_section *section) {
     fputs("<figure data-save=\"charts\">", page->file);
     lab_page_legend(page, section);
     fputs("<div class=\"grid\">\n", page->file);
-    locus_status status =
-        draw_curves(page, section, &chart, sequences ? "dev.loss" : "dev.accuracy", sequences ? 1 : 100, error);
-    chart.id = id[1];
-    chart.title = words->titles[1];
-    chart.y_label = words->y_labels[1];
-    chart.y_high = 0;
-    chart.log_y = true;
-    if (status == LOCUS_OK)
-        status = draw_curves(page, section, &chart, "train.loss", 1, error);
+}
+
+locus_status lab_page_curves(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
+    cells own = {{take_cell}, page};
+    open_figure(page, section);
+    const locus_status status = lab_section_curves(section, page->store, number, &own.taker, error);
     fputs("</div>", page->file);
     lab_page_figure(page);
-    fprintf(page->file, "%s</figcaption></figure>\n", words->caption);
+    fprintf(page->file, "%s</figcaption></figure>\n", section->class->curves->caption);
+    return status;
+}
+
+locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
+    const lab_length_axis *axis = section->class->lengths;
+    cells own = {{take_cell}, page};
+    if (!lab_section_has_lengths(section))
+        return LOCUS_OK;
+    open_figure(page, section);
+    const locus_status status = lab_section_lengths(section, number, &own.taker, error);
+    fputs("</div>", page->file);
+    lab_page_figure(page);
+    fprintf(page->file,
+            "%c%s extrapolation: test sets of other %s than the trained one, %g; what is beyond it is shaded. %s "
+            "Bars are ± one standard deviation over seeds.</figcaption></figure>\n",
+            toupper((unsigned char)axis->name[0]), axis->name + 1, axis->others, section->trained_length,
+            axis->caption);
     return status;
 }

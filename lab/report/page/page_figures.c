@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The page's figures: accuracy against test length, score kernels. Learning curves: page_curves.c, trees: page_bins.c,
- * learned angles: page_angles.c. */
+/* The page's score kernels. */
 #include "io/fail.h"
 #include "report/figures/kernel.h"
 #include "report/page/chart_draw.h"
@@ -15,109 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = LAB_PAGE_MOST_ROWS, WIDTH = 460, HEIGHT = 300 };
-
-/* ---- accuracy against length ---- */
-
-typedef struct length_line {
-    double x[LAB_SUMMARY_MAX_LENGTHS + 1], y[LAB_SUMMARY_MAX_LENGTHS + 1];
-    double low[LAB_SUMMARY_MAX_LENGTHS + 1], high[LAB_SUMMARY_MAX_LENGTHS + 1];
-    size_t count;
-} length_line;
-
-static void add_length(length_line *line, double length, const lab_statistic *s) {
-    size_t at = line->count;
-    if (s->count == 0 || !(length > 0))
-        return;
-    while (at > 0 && line->x[at - 1] > length) { /* the trained length comes first, wherever it belongs */
-        line->x[at] = line->x[at - 1];
-        line->y[at] = line->y[at - 1];
-        line->low[at] = line->low[at - 1];
-        line->high[at] = line->high[at - 1];
-        at--;
-    }
-    line->x[at] = length;
-    line->y[at] = 100 * s->mean;
-    line->low[at] = 100 * fmax(s->mean - s->deviation, 0);
-    line->high[at] = 100 * fmin(s->mean + s->deviation, 1);
-    line->count++;
-}
-
-/* One panel: token accuracy, or greedy exact matches. False if there is nothing to draw. */
-static bool length_panel(lab_chart *chart, length_line *lines, lab_series *series, const lab_summary_section *section,
-                         bool greedy) {
-    double last = 0;
-    size_t count = section->row_count < MOST_ROWS ? section->row_count : MOST_ROWS;
-    for (size_t i = 0; i < count; i++) {
-        const lab_summary_row *row = &section->rows[i];
-        add_length(&lines[i], section->trained_length,
-                   lab_summary_named(section, row, greedy ? "greedy_exact" : "accuracy"));
-        for (size_t j = 0; j < section->length_count; j++)
-            add_length(&lines[i], (double)section->lengths[j], greedy ? &row->greedy_at_length[j] : &row->at_length[j]);
-        last = lines[i].count > 0 ? fmax(last, lines[i].x[lines[i].count - 1]) : last;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const length_line *line = &lines[i];
-        if (line->count > 0) {
-            series[chart->series_count++] = (lab_series){.name = section->rows[i].encoding,
-                                                         .colour = section->rows[i].colour,
-                                                         .mark = section->rows[i].mark,
-                                                         .count = line->count,
-                                                         .x = line->x,
-                                                         .y = line->y,
-                                                         .low = section->rows[i].done > 1 ? line->low : NULL,
-                                                         .high = line->high,
-                                                         .points = true};
-        }
-    }
-    chart->x_high = 1.06 * last;
-    return chart->series_count > 0;
-}
-
-locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
-    static const char *const labels[] = {"test accuracy, %", "greedy exact matches, %"};
-    static const char *const what[] = {"Test accuracy", "Greedy exact matches"};
-    const lab_size_axis *size = section->class->size;
-    locus_status status = LOCUS_OK;
-    if (size == NULL || section->length_count == 0 || !(section->trained_length > 0))
-        return LOCUS_OK;
-    char x_label[80];
-    snprintf(x_label, sizeof x_label, "mean %s of the test %s", size->name, size->samples);
-    fputs("<figure data-save=\"charts\">", page->file);
-    lab_page_legend(page, section);
-    fputs("<div class=\"grid\">\n", page->file);
-    for (size_t panel = 0; panel < 2 && status == LOCUS_OK; panel++) {
-        length_line lines[MOST_ROWS] = {0};
-        lab_series series[MOST_ROWS];
-        char id[32], title[100];
-        snprintf(id, sizeof id, "lengths%zu_%zu", number, panel);
-        snprintf(title, sizeof title, "%s against the mean %s of the %s", what[panel], size->name, size->samples);
-        lab_chart chart = {.id = id,
-                           .title = title,
-                           .x_label = x_label,
-                           .y_label = labels[panel],
-                           .width = WIDTH,
-                           .height = HEIGHT,
-                           .y_high = 104,
-                           .dodge = true,
-                           .series = series};
-        if (length_panel(&chart, lines, series, section, panel == 1)) {
-            fputs("<div class=\"cell\">", page->file);
-            status = lab_chart_draw(&chart, page->file, error);
-            fputs("</div>\n", page->file);
-        }
-    }
-    fputs("</div>", page->file);
-    lab_page_figure(page);
-    fprintf(page->file,
-            "%c%s extrapolation: test sets of other %s than the trained one, %g. "
-            "Left: token accuracy, teacher-forced; right: whole outputs right by greedy decoding. Bars are ± one "
-            "standard deviation over seeds.</figcaption></figure>\n",
-            toupper((unsigned char)size->name[0]), size->name + 1, size->others, section->trained_length);
-    return status;
-}
-
-/* ---- score kernels ---- */
+enum { WIDTH = 460 };
 
 /* "Rotary …. Bias …"; neighbours of one kind are told once. */
 static void describe_terms(lab_page *page, const locus_pattern *pattern) {

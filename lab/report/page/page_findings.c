@@ -97,11 +97,11 @@ static void put_test_sets(lab_page *page, const lab_summary_section *section, si
         fputs("Problems solved", page->file);
     else if (section->measure == LAB_MEASURE_LOSS)
         fputs("Test loss", page->file);
-    else if (class->size == NULL || (section->length_count == 0 && !class->ordered))
+    else if (class->size == NULL || (lab_summary_length_columns(section) == 0 && !class->ordered))
         fputs("Test accuracy", page->file);
     else
         fprintf(page->file, "Test accuracy at the trained %s", size);
-    for (size_t i = which; i <= section->length_count; i++) {
+    for (size_t i = which; i <= lab_summary_length_columns(section); i++) {
         if (i == 0 || !same_pairs(section, which, i))
             continue;
         if (named++ > 0)
@@ -117,7 +117,7 @@ void lab_page_findings(lab_page *page, const lab_summary_section *section) {
     if (section->row_count < 2 || !lab_page_has_scores(section))
         return;
     fputs("<div class=\"finding\">\n", page->file);
-    for (size_t which = 0; which <= section->length_count; which++) {
+    for (size_t which = 0; which <= lab_summary_length_columns(section); which++) {
         bool told = false;
         for (size_t before = 0; before < which; before++)
             told = told || same_pairs(section, before, which);

@@ -87,7 +87,7 @@ static void put_score_row(lab_page *page, const lab_summary_section *section, co
                        c == section->lead && is_best(section, &row->scores[c], 0));
         }
     }
-    for (size_t i = 0; i < section->length_count; i++)
+    for (size_t i = 0; i < lab_summary_length_columns(section); i++)
         put_share(page, &row->at_length[i], is_best(section, &row->at_length[i], i + 1));
     if (class->size != NULL)
         put_steps(page, row);
@@ -158,7 +158,7 @@ static void put_head(lab_page *page, const lab_summary_section *section, const c
             fputs("</th>", page->file);
         }
     }
-    for (size_t i = 0; i < section->length_count; i++) {
+    for (size_t i = 0; i < lab_summary_length_columns(section); i++) {
         fprintf(page->file, "<th scope=\"col\">%s %zu<small>%ss, %%</small></th>", class->size->name,
                 section->lengths[i], class->token);
     }

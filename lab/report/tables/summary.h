@@ -42,6 +42,7 @@ typedef struct lab_summary_row {
     lab_statistic tokens_per_second, wall_seconds, peak_bytes, parameters;
     lab_statistic at_length[LAB_SUMMARY_MAX_LENGTHS]; /* accuracy on test sets of the section's other lengths */
     lab_statistic greedy_at_length[LAB_SUMMARY_MAX_LENGTHS];
+    lab_statistic drawn_at_length[LAB_LENGTH_PANELS][LAB_SUMMARY_MAX_LENGTHS]; /* what the class draws against them */
     lab_summary_bin_score *at_depth, *at_nodes; /* trees, expressions: [depths.count], [nodes.count]; else NULL */
     bool has_published;
     double published, published_deviation; /* accuracy in [0, 1] at budget paper; deviation < 0: not printed */
@@ -66,8 +67,8 @@ typedef struct lab_summary_section {
     char data[160];        /* "words of length N(24, 2.4) over 20 symbols", "binary trees of depth N(5, 1), 20 symbols",
                               "CIFAR-10, 50,000 training images" if the runs say so, else "" */
     char note[64];         /* behind these where a task is described: "read and written level by level" */
-    double trained_length; /* mean length of the training words, depth of the trees; 0: unknown */
-    size_t lengths[LAB_SUMMARY_MAX_LENGTHS], length_count; /* further mean lengths, or depths, tested; ascending */
+    double trained_length; /* size of the training samples by the class's axis of lengths; 0: unknown */
+    size_t lengths[LAB_SUMMARY_MAX_LENGTHS], length_count; /* further sizes tested; ascending */
     lab_summary_bins depths, nodes;                        /* trees; of expressions nodes are tokens */
     double chance, majority; /* expressions: what one of the classes, and the most common one, scores; 0: unknown */
     uint64_t epoch_steps;    /* images: steps of an epoch; 0: unknown */
@@ -79,8 +80,8 @@ typedef struct lab_summary_section {
 typedef struct lab_summary {
     lab_summary_section *sections;
     size_t section_count;
-    lab_run *runs; /* all runs chosen */
-    size_t run_count;
+    lab_run *runs; /* all runs chosen, and behind them the others of the store */
+    size_t run_count, store_count;
 } lab_summary;
 
 /* Which runs. NULL or 0: all. */
@@ -94,8 +95,10 @@ locus_status lab_summary_create(lab_summary *summary, lab_store *store, const la
                                 locus_error *error);
 void lab_summary_free(lab_summary *summary);
 
-/* Whether a finished run of the section ran while another run of the summary did, on the same machine: then its times
- * and speeds are those of a shared machine. */
+/* Whether a finished run of the section ran while another run of the store did, on the same machine: then its times
+ * and speeds are those of a shared machine. The second says which. */
+bool lab_summary_ran_beside(const lab_summary *summary, const lab_summary_section *section, const lab_run **run,
+                            const lab_run **other);
 bool lab_summary_shared_machine(const lab_summary *summary, const lab_summary_section *section);
 
 /* The sections as JSON: {"sections": [{"task": …, "rows": [{"encoding": …, "accuracy": {"mean": …}, …}]}]}. A
@@ -107,6 +110,8 @@ const lab_statistic *lab_summary_named(const lab_summary_section *section, const
                                        const char *name);
 /* Whether a column of the class stands in the section's tables. */
 bool lab_summary_shows(const lab_summary_section *section, size_t column);
+/* How many of the lengths stand in the section's tables: all, or none. */
+size_t lab_summary_length_columns(const lab_summary_section *section);
 bool lab_summary_has_published(const lab_summary_section *section);
 /* What a legend of the section's tables depends on. */
 lab_legend_facts lab_summary_facts(const lab_summary_section *section);

@@ -16,7 +16,14 @@
 
 /* ---- which runs ---- */
 
+static bool is_of(const char *wanted, const char *text) {
+    return wanted == NULL || strcmp(wanted, text) == 0;
+}
+
 static bool is_wanted(const lab_run *run, const lab_summary_filter *filter) {
+    if (!is_of(filter->task, run->task) || !is_of(filter->budget, run->budget) || !is_of(filter->setup, run->setup) ||
+        !is_of(filter->embedding_init, run->embedding_init))
+        return false;
     for (size_t i = 0; i < filter->run_count; i++)
         if (filter->runs[i] == run->id)
             return true;
@@ -40,23 +47,14 @@ static void put_in_order(lab_summary *summary, const lab_summary_filter *filter)
 
 static locus_status take_runs(lab_summary *summary, lab_store *store, const lab_summary_filter *filter,
                               locus_error *error) {
-    const lab_run_filter columns = {.task = filter->task,
-                                    .budget = filter->budget,
-                                    .setup = filter->setup,
-                                    .embedding_init = filter->embedding_init};
-    locus_status status = lab_store_runs(store, &columns, &summary->runs, &summary->run_count, error);
-    size_t kept = 0;
-    for (size_t i = 0; status == LOCUS_OK && i < summary->run_count; i++) {
+    const locus_status status = lab_store_runs(store, NULL, &summary->runs, &summary->store_count, error);
+    for (size_t i = 0; status == LOCUS_OK && i < summary->store_count; i++) {
         if (is_wanted(&summary->runs[i], filter)) {
-            lab_run run = summary->runs[i]; /* swapped, so that the others can still be freed */
-            summary->runs[i] = summary->runs[kept];
-            summary->runs[kept++] = run;
-        } else {
-            lab_run_free(&summary->runs[i]);
-            memset(&summary->runs[i], 0, sizeof summary->runs[i]);
+            const lab_run run = summary->runs[i];
+            summary->runs[i] = summary->runs[summary->run_count];
+            summary->runs[summary->run_count++] = run;
         }
     }
-    summary->run_count = status == LOCUS_OK ? kept : 0;
     put_in_order(summary, filter);
     return status;
 }
@@ -188,23 +186,44 @@ static void mark_rows(lab_summary *summary) {
     }
 }
 
+/* "AMD EPYC" of "AMD EPYC, 2 threads, avx512": a run may be given a part of its machine's threads. */
+static size_t processor_length(const char *machine) {
+    const char *at = strstr(machine, " thread");
+    while (at != NULL && at > machine && *at != ',')
+        at--;
+    return at != NULL ? (size_t)(at - machine) : strlen(machine);
+}
+
+static bool same_machine(const char *a, const char *b) {
+    const size_t length = processor_length(a);
+    return length == processor_length(b) && strncmp(a, b, length) == 0;
+}
+
 /* Times are ISO 8601 in UTC: they compare as texts. */
 static bool ran_together(const lab_run *a, const lab_run *b) {
     const bool timed = a->started && a->ended && b->started && b->ended && a->ended[0] && b->ended[0];
     return a != b && timed && strcmp(a->started, b->ended) < 0 && strcmp(b->started, a->ended) < 0 && a->machine &&
-           b->machine && strcmp(a->machine, b->machine) == 0;
+           b->machine && same_machine(a->machine, b->machine);
 }
 
-bool lab_summary_shared_machine(const lab_summary *summary, const lab_summary_section *section) {
+bool lab_summary_ran_beside(const lab_summary *summary, const lab_summary_section *section, const lab_run **run,
+                            const lab_run **other) {
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = 0; j < section->rows[i].run_count; j++) {
-            const lab_run *run = section->rows[i].runs[j];
-            for (size_t k = 0; run->state == LAB_RUN_DONE && k < summary->run_count; k++)
-                if (ran_together(run, &summary->runs[k]))
+            *run = section->rows[i].runs[j];
+            for (size_t k = 0; (*run)->state == LAB_RUN_DONE && k < summary->store_count; k++) {
+                *other = &summary->runs[k];
+                if (ran_together(*run, *other))
                     return true;
+            }
         }
     }
     return false;
+}
+
+bool lab_summary_shared_machine(const lab_summary *summary, const lab_summary_section *section) {
+    const lab_run *run, *other;
+    return lab_summary_ran_beside(summary, section, &run, &other);
 }
 
 locus_status lab_summary_create(lab_summary *summary, lab_store *store, const lab_summary_filter *filter,
@@ -237,7 +256,7 @@ void lab_summary_free(lab_summary *summary) {
         }
         free(summary->sections[i].rows);
     }
-    for (size_t i = 0; i < summary->run_count; i++)
+    for (size_t i = 0; i < summary->store_count; i++)
         lab_run_free(&summary->runs[i]);
     free(summary->sections);
     free(summary->runs);

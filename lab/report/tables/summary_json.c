@@ -99,6 +99,7 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
         lab_json_statistic(object, always[i], lab_summary_named(section, row, always[i]));
     for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++)
         lab_json_statistic(object, statistics[i].name, statistics[i].value);
+    const lab_length_axis *axis = section->class->lengths;
     cJSON *lengths = cJSON_AddArrayToObject(object, "lengths");
     for (size_t i = 0; i < section->length_count; i++) {
         cJSON *entry = cJSON_CreateObject();
@@ -106,6 +107,11 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
         cJSON_AddNumberToObject(entry, "length", (double)section->lengths[i]);
         lab_json_statistic(entry, "accuracy", &row->at_length[i]);
         lab_json_statistic(entry, "greedy_exact", &row->greedy_at_length[i]);
+        for (size_t p = 0; axis != NULL && p < LAB_LENGTH_PANELS; p++) {
+            const char *score = axis->panels[p].score;
+            if (score != NULL && cJSON_GetObjectItemCaseSensitive(entry, score) == NULL)
+                lab_json_statistic(entry, score, &row->drawn_at_length[p][i]);
+        }
     }
     add_of_kind(object, section, row);
     add_published(object, "published", row->has_published, row->published, row->published_deviation);

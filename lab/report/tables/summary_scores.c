@@ -77,7 +77,7 @@ static lab_statistic over_runs(const row_finals *finals, run_number *number) {
     return lab_statistic_of(values, have);
 }
 
-/* ---- words: further lengths ---- */
+/* ---- further lengths ---- */
 
 /* Adds the lengths of "test:200" to the section's, in order. */
 static void add_lengths(lab_summary_section *section, const run_finals *run) {
@@ -99,11 +99,15 @@ static void add_lengths(lab_summary_section *section, const run_finals *run) {
 }
 
 static void score_lengths(lab_summary_row *row, const lab_summary_section *section, const row_finals *finals) {
+    const lab_length_axis *axis = section->class->lengths;
     for (size_t i = 0; i < section->length_count; i++) {
         char set[32];
         snprintf(set, sizeof set, "test:%zu", section->lengths[i]);
         row->at_length[i] = over_finals(finals, set, "accuracy");
         row->greedy_at_length[i] = over_finals(finals, set, "greedy_exact");
+        for (size_t panel = 0; axis != NULL && panel < LAB_LENGTH_PANELS; panel++)
+            if (axis->panels[panel].score != NULL)
+                row->drawn_at_length[panel][i] = over_finals(finals, set, axis->panels[panel].score);
     }
 }
 
@@ -270,6 +274,10 @@ const lab_statistic *lab_summary_named(const lab_summary_section *section, const
     return column < section->class->column_count ? &row->scores[column] : &none;
 }
 
+size_t lab_summary_length_columns(const lab_summary_section *section) {
+    return section->class->size != NULL ? section->length_count : 0;
+}
+
 bool lab_summary_has_published(const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++)
         if (section->rows[i].has_published)
@@ -278,7 +286,7 @@ bool lab_summary_has_published(const lab_summary_section *section) {
 }
 
 lab_legend_facts lab_summary_facts(const lab_summary_section *section) {
-    return (lab_legend_facts){.sizes = section->length_count > 0,
+    return (lab_legend_facts){.sizes = lab_summary_length_columns(section) > 0,
                               .solved = section->measure == LAB_MEASURE_SOLVED,
                               .epochs = section->epochs,
                               .chance = section->chance,

@@ -73,8 +73,8 @@ lab_schedule lab_config_schedule(const lab_train_config *config) {
 
 lab_task_options lab_config_data(const lab_train_config *config, size_t mean) {
     lab_task_options options = config->data;
-    if (config->task->class->size != NULL)
-        config->task->class->size->set(&options, mean);
+    if (config->task->class->lengths != NULL)
+        config->task->class->lengths->set(&options, mean);
     return options;
 }
 

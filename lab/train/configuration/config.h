@@ -38,7 +38,7 @@ uint64_t lab_config_evaluate_every(const lab_train_config *config);
 size_t lab_config_shards(const lab_train_config *config); /* 1 or more */
 lab_schedule lab_config_schedule(const lab_train_config *config);
 
-/* Data of another mean size, by the class's size axis. */
+/* Data of another mean size, by the class's axis of lengths. */
 lab_task_options lab_config_data(const lab_train_config *config, size_t mean);
 
 /* What stands beside a task's name, since it is no size: of trees the order, of expressions what is asked; else "". */

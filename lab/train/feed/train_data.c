@@ -61,7 +61,11 @@ static locus_status draw_pieces(lab_dataset *set, const lab_draw *draw, const ch
 locus_status lab_train_set(lab_dataset *set, const lab_train_config *config, const lab_train_set_request *request,
                            locus_error *error) {
     lab_task_options options = request->mean == 0 ? config->data : lab_config_data(config, request->mean);
-    const lab_draw draw = {config->task, &options, request->which, request->samples, config->data_seed};
+    const lab_length_axis *axis = config->task->class->lengths;
+    size_t samples = request->samples;
+    if (request->mean != 0 && axis != NULL && axis->samples != NULL)
+        samples = axis->samples(&config->data, &options, samples);
+    const lab_draw draw = {config->task, &options, request->which, samples, config->data_seed};
     *set = (lab_dataset){0};
     if (request->tokenizer != NULL)
         options.kept = request->tokenizer;

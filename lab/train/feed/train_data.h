@@ -16,7 +16,7 @@ typedef struct lab_train_set_request {
     lab_set which;
     size_t samples;        /* 0: endless problems, all of a text, or all that a file has; of dev and test of a text at
                               most so many */
-    size_t mean;           /* words and trees: another mean length or depth; 0: the trained one */
+    size_t mean;           /* another size, by the class's axis of lengths; 0: the trained one */
     const char *tokenizer; /* the folder of what a run has kept: a pretrained encoder's tokenizer, a vocabulary;
                               NULL: config->pretrained, config->data.kept */
 } lab_train_set_request;
