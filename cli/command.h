@@ -31,8 +31,9 @@ extern const cli_command cli_command_plot_table;
 extern const cli_command cli_command_plot_curves; /* cmd_plot_runs.c: "plot curves", "plot lengths", "plot costs" */
 extern const cli_command cli_command_plot_lengths;
 extern const cli_command cli_command_plot_costs;
-extern const cli_command cli_command_bench;      /* cmd_bench.c */
-extern const cli_command cli_command_completion; /* cmd_completion.c */
+extern const cli_command cli_command_plot_attention; /* cmd_plot_attention.c */
+extern const cli_command cli_command_bench;          /* cmd_bench.c */
+extern const cli_command cli_command_completion;     /* cmd_completion.c */
 
 /* All commands, ends with NULL. */
 extern const cli_command *const cli_commands[];

@@ -25,7 +25,7 @@ typedef struct decoded {
 
 static int type_sample(lab_dataset *set, const char *text, const lab_train_config *config) {
     locus_error error;
-    const locus_status status = config->task->class->typed(set, config->task, &config->data, text, &error);
+    const locus_status status = config->task->class->read_input(set, config->task, &config->data, text, &error);
     return status == LOCUS_OK               ? 0
            : status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("--%s: %s", error.argument, error.message)
                                             : cli_error(&error);

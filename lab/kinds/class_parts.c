@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 double lab_value_accuracy(const struct lab_outcome *outcome) {
     return (double)outcome->score.correct / (double)outcome->score.tokens;
@@ -98,4 +99,19 @@ bool lab_own_tell(const size_t samples[3], const size_t shared[3], char *text, s
              "%zu of %zu development and %zu of %zu test samples stand in the training set, too: their scores say less",
              shared[LAB_SET_DEV], samples[LAB_SET_DEV], shared[LAB_SET_TEST], samples[LAB_SET_TEST]);
     return shares;
+}
+
+void lab_token_name_put(lab_token_name *name, const char *piece, size_t bytes) {
+    size_t used = 0, at = 0;
+    while (at < bytes && used + 8 < sizeof name->text) {
+        const char *shown = piece[at] == ' ' ? "␣" : piece[at] == '\n' ? "↵" : piece[at] == '\t' ? "⇥" : NULL;
+        size_t length = 1;
+        while (at + length < bytes && ((unsigned char)piece[at + length] & 0xC0) == 0x80)
+            length++;
+        const int width = shown != NULL ? (int)strlen(shown) : (int)(length < 5 ? length : 4);
+        used += (size_t)snprintf(name->text + used, sizeof name->text - used, "%.*s", width,
+                                 shown != NULL ? shown : piece + at);
+        at += length;
+    }
+    snprintf(name->text + used, sizeof name->text - used, "%s", at < bytes ? "…" : bytes == 0 ? "·" : "");
 }

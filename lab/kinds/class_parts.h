@@ -59,4 +59,7 @@ const char *lab_said_text(const struct cJSON *config, const char *name);
 /* 50000 as "50,000". */
 const char *lab_grouped(double value, char *text, size_t size);
 
+/* A piece of text as a token's name: blanks and line ends are shown, what is longer is cut. */
+void lab_token_name_put(lab_token_name *name, const char *piece, size_t bytes);
+
 #endif

@@ -212,6 +212,30 @@ static const lab_score_column columns[] = {
     {"majority", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "majority", NULL, NULL, lab_value_common},
 };
 
+/* ---- samples from text ---- */
+
+static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *words,
+                               locus_error *error) {
+    lab_listops_builder builder = {.set = set, .asked = of->expressions.asked, .arguments = of->expressions.arguments};
+    lab_listops_reader reader = {0};
+    (void)task;
+    locus_status status = lab_listops_read(&reader, words, error);
+    if (status == LOCUS_OK)
+        status = lab_listops_append(&builder, words, reader.found.value, error);
+    lab_listops_reader_destroy(&reader);
+    lab_listops_builder_destroy(&builder);
+    return status;
+}
+
+static locus_status name_tokens(lab_token_name *names, const lab_task *task, const lab_task_options *of,
+                                const int32_t *tokens, size_t count, locus_error *error) {
+    (void)task, (void)of, (void)error;
+    for (size_t i = 0; i < count; i++)
+        snprintf(names[i].text, sizeof names[i].text, "%s",
+                 tokens[i] == LAB_LISTOPS_START ? "start" : lab_listops_texts[tokens[i]]);
+    return LOCUS_OK;
+}
+
 /* ---- the class ---- */
 
 extern const lab_task_class lab_expressions_class;
@@ -237,6 +261,8 @@ const lab_task_class lab_expressions_class = {
     .classes = classes,
     .arity = arity,
     .lengths = &lengths,
+    .read_input = read_input,
+    .name_tokens = name_tokens,
     .variant = variant,
     .variant_field = "asked",
     .looks_ahead = true,

@@ -164,5 +164,7 @@ const lab_task_class lab_labelled_class = {
     .curves = &curves,
     .turns = "along the order",
     .speed_note = LAB_READ_SPEED_NOTE,
+    .read_input = lab_labelled_sample,
+    .name_tokens = lab_labelled_names,
     .no_generate = "tells labels and generates nothing: 'locus eval' scores it",
 };

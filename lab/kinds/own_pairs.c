@@ -67,7 +67,7 @@ static locus_status keep(const lab_train_config *config, const char *folder, loc
     return lab_pairs_keep(&config->data, config->data_seed, folder, error);
 }
 
-static locus_status typed(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
+static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
                           locus_error *error) {
     (void)task;
     return lab_pairs_typed(set, of, text, error);
@@ -169,7 +169,7 @@ const lab_task_class lab_pairs_class = {
     .look = look,
     .tell = tell,
     .keep = keep,
-    .typed = typed,
+    .read_input = read_input,
     .columns = columns,
     .column_count = COUNT(columns),
     .token = "token",

@@ -2,10 +2,12 @@
 /* Problems in characters: the tasks of RoPER (problem.h says how they are written), for a decoder. The training set is
  * endless, so that nothing can be learned by heart. The third task has a smaller model, and nothing to solve: its score
  * is the loss. */
+#include "io/fail.h"
 #include "kinds/class_parts.h"
 #include "task/problem.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- options ---- */
@@ -158,6 +160,30 @@ static const lab_score_column columns[] = {
     {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "accuracy", NULL, "characters, %", lab_value_accuracy},
 };
 
+/* ---- samples from text ---- */
+
+static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
+                               locus_error *error) {
+    set->input = calloc(strlen(text) + 1, sizeof *set->input);
+    set->input_offsets = calloc(2, sizeof *set->input_offsets);
+    if (set->input == NULL || set->input_offsets == NULL)
+        return lab_fail_memory(error, "a sample");
+    set->samples = 1;
+    set->input_offsets[1] = strlen(text);
+    return lab_problem_encode(task, of, text, set->input, error);
+}
+
+static locus_status name_tokens(lab_token_name *names, const lab_task *task, const lab_task_options *of,
+                                const int32_t *tokens, size_t count, locus_error *error) {
+    (void)of, (void)error;
+    for (size_t i = 0; i < count; i++) {
+        char one[2];
+        lab_problem_decode(task, &tokens[i], 1, one);
+        snprintf(names[i].text, sizeof names[i].text, "%s", one[0] == ' ' ? "␣" : one);
+    }
+    return LOCUS_OK;
+}
+
 /* ---- the class ---- */
 
 extern const lab_task_class lab_problems_class;
@@ -199,6 +225,8 @@ const lab_task_class lab_problems_class = {
     .uses = uses,
     .vocabulary = vocabulary,
     .lengths = &lengths,
+    .read_input = read_input,
+    .name_tokens = name_tokens,
     .endless = true,
     .decodes = true,
     .ordered = true,

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Text: windows of token files (text_task.c) for a decoder. The training set is read whole, window by window in a
  * shuffled order. */
+#include "io/fail.h"
 #include "kinds/class_parts.h"
 #include "task/text_task.h"
+#include "text/tokenizer.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- options ---- */
 
@@ -128,6 +132,39 @@ static const lab_score_column columns[] = {
     {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "accuracy", NULL, "tokens, %", lab_value_accuracy},
 };
 
+/* ---- samples from text ---- */
+
+static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
+                               locus_error *error) {
+    lab_tokenizer *tokenizer = NULL;
+    (void)task;
+    set->input_offsets = calloc(2, sizeof *set->input_offsets);
+    if (set->input_offsets == NULL)
+        return lab_fail_memory(error, "a sample");
+    set->samples = 1;
+    locus_status status = lab_tokenizer_open_folder(&tokenizer, of->kept, error);
+    if (status == LOCUS_OK)
+        status = lab_tokenizer_encode(tokenizer, text, strlen(text), &set->input, &set->input_offsets[1], error);
+    lab_tokenizer_close(&tokenizer);
+    return status;
+}
+
+/* Of each what it adds to the text; "·" where a character is not yet complete. */
+static locus_status name_tokens(lab_token_name *names, const lab_task *task, const lab_task_options *of,
+                                const int32_t *tokens, size_t count, locus_error *error) {
+    lab_tokenizer *tokenizer = NULL;
+    (void)task;
+    const locus_status status = lab_tokenizer_open_folder(&tokenizer, of->kept, error);
+    lab_detokenizer pieces = {.tokenizer = tokenizer};
+    for (size_t i = 0; status == LOCUS_OK && i < count; i++) {
+        char piece[256];
+        const size_t bytes = lab_detokenizer_add(&pieces, tokens[i], piece, sizeof piece);
+        lab_token_name_put(&names[i], piece, bytes);
+    }
+    lab_tokenizer_close(&tokenizer);
+    return status;
+}
+
 /* ---- the class ---- */
 
 extern const lab_task_class lab_text_class;
@@ -150,6 +187,8 @@ const lab_task_class lab_text_class = {
     .option_count = COUNT(options),
     .vocabulary = vocabulary,
     .lengths = &lengths,
+    .read_input = read_input,
+    .name_tokens = name_tokens,
     .whole = true,
     .read = true,
     .ordered = true,

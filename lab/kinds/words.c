@@ -157,7 +157,7 @@ static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
 }
 
 /* "1 2 3"; its target is what the task makes of it. */
-static locus_status typed(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
+static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
                           locus_error *error) {
     size_t n = 0;
     *set = (lab_dataset){.samples = 1};
@@ -271,11 +271,11 @@ const lab_task_class lab_words_class = {
     .changed = changed,
     .size = &size,
     .lengths = &lengths,
+    .read_input = read_input,
     .vocabulary = vocabulary,
     .decodes = true,
     .looks_ahead = true,
     .ordered = true,
-    .typed = typed,
     .budgets = {smoke, quick, lab_budget_pairs},
     .as_code = lab_budget_tables_code,
     .columns = columns,

@@ -97,7 +97,10 @@ locus_status lab_attend_forward(const lab_stack_run *run, const lab_sublayer *su
     locus_attention_options options = options_make(run, sublayer);
     locus_attention_tensors tensors = {sizeof tensors, &views.query, &views.key, &views.value, &output, &sums};
     const locus_execution execution = locus_execution_in(run->workspace);
-    return locus_attention_forward(plan_of(run, sublayer), &options, &tensors, &execution, error);
+    const locus_plan *plan = plan_of(run, sublayer);
+    const locus_status status = locus_attention_forward(plan, &options, &tensors, &execution, error);
+    const lab_attention_call call = {stack, sublayer, plan, &options, &tensors};
+    return status == LOCUS_OK && run->watch ? run->watch->see(run->watch->context, &call, error) : status;
 }
 
 locus_status lab_attend_backward(const lab_stack_run *run, const lab_sublayer *sublayer, locus_error *error) {

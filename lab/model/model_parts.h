@@ -105,10 +105,11 @@ struct lab_model {
     uint16_t *rounded_weights; /* what bfloat16 products read of all linear layers; NULL: there are none */
     lab_arena arena;           /* activations */
     lab_step_buffers step;
-    locus_workspace workspace; /* of attention and apply; owned */
-    float loss_scale;          /* 1 / predicted tokens, 1 if summed, 0 without gradients */
-    bool summed;               /* the pass wants gradients of sums */
-    float smoothing;           /* of labels; 0 without gradients */
+    locus_workspace workspace;        /* of attention and apply; owned */
+    float loss_scale;                 /* 1 / predicted tokens, 1 if summed, 0 without gradients */
+    bool summed;                      /* the pass wants gradients of sums */
+    float smoothing;                  /* of labels; 0 without gradients */
+    const lab_attention_watch *watch; /* who looks at attentions; NULL: nobody */
 };
 
 /* model_config.c */

@@ -51,6 +51,7 @@ lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const lab_stack_p
                            .places = places,
                            .attention_dropout = training ? model->config.attention_dropout : 0.0,
                            .attention_dropout_on = model->config.attention_dropout_on,
+                           .watch = model->watch,
                            .end_context = model};
 }
 

@@ -97,12 +97,28 @@ typedef struct lab_stack_position {
     size_t parameter_count;
 } lab_stack_position;
 
+/* An attention that has just been computed, forward. */
+typedef struct lab_attention_call {
+    const lab_stack *stack;
+    const lab_sublayer *sublayer;
+    const locus_plan *plan;
+    const locus_attention_options *options;
+    const locus_attention_tensors *tensors;
+} lab_attention_call;
+
+/* Who looks at each of them. */
+typedef struct lab_attention_watch {
+    locus_status (*see)(void *context, const lab_attention_call *call, locus_error *error);
+    void *context;
+} lab_attention_watch;
+
 /* One execution: plans for both attentions, workspace for either pass. */
 typedef struct lab_stack_run {
     lab_stack *stack;
     const lab_stack_position *places; /* by lab_sublayer.encoding; NULL if `kept` is given */
     double attention_dropout;
     locus_dropout attention_dropout_on;
+    const lab_attention_watch *watch; /* NULL: nobody looks */
     locus_workspace workspace;
     lab_stack_end *end;
     void *end_context;

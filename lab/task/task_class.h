@@ -107,6 +107,11 @@ typedef struct lab_bin_words {
     const char *caption, *summary;
 } lab_bin_words;
 
+/* What a token is called: a symbol, a piece of text, cut where it is longer. */
+typedef struct lab_token_name {
+    char text[24];
+} lab_token_name;
+
 /* ---- the class ---- */
 
 typedef void lab_budget_fill(struct lab_train_config *config);
@@ -161,10 +166,6 @@ struct lab_task_class {
     locus_status (*keep)(const struct lab_train_config *config, const char *folder, locus_error *error);
     /* The folder with the tokenizer that a run keeps a copy of. NULL: none. */
     const char *(*tokenizer)(const lab_task_options *options);
-    /* One sample of a text as one types it; where its target is not known the set says how long it may be. ARGUMENT,
-     * with the argument "input", for what can't be read. NULL: inputs are not typed. */
-    locus_status (*typed)(lab_dataset *set, const lab_task *task, const lab_task_options *options, const char *text,
-                          locus_error *error);
     /* A sample's input as text, from malloc; NULL: there is no such text, or no memory. */
     char *(*text)(const lab_dataset *set, size_t sample);
     const char *const *written; /* words that such texts always have, ends with NULL; of kinds that classify text */
@@ -186,6 +187,15 @@ struct lab_task_class {
     const char *speed_note;
     const char *generate; /* how `generate` is asked of it; NULL: never, and `no_generate` says what does instead */
     const char *no_generate;
+
+    /* A set of one sample, from its input as one types it, with the target that the task asks for; where that is not
+     * known the set says how long it may be. `options->kept` is the run's folder. ARGUMENT, about "input": what is wrong
+     * with the text. NULL: samples come from the test set alone. */
+    locus_status (*read_input)(lab_dataset *set, const lab_task *task, const lab_task_options *options,
+                               const char *text, locus_error *error);
+    /* What tokens are called; NULL: by their numbers. */
+    locus_status (*name_tokens)(lab_token_name *names, const lab_task *task, const lab_task_options *options,
+                                const int32_t *tokens, size_t count, locus_error *error);
 };
 
 /* ---- the registry ---- */

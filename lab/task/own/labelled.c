@@ -301,3 +301,90 @@ locus_status lab_labelled_keep(const lab_task_options *options, uint64_t seed, c
     collection_free(&all);
     return status;
 }
+
+/* ---- a sample alone ---- */
+
+static locus_status recall_kept(collection *all, const lab_task_options *options, locus_error *error) {
+    const size_t size = strlen(options->kept) + sizeof LAB_LABELLED_VOCABULARY + 2;
+    char *path = malloc(size);
+    *all = (collection){.options = options};
+    if (path == NULL)
+        return lab_fail_memory(error, "a path");
+    snprintf(path, size, "%s/" LAB_LABELLED_VOCABULARY, options->kept);
+    const locus_status status = recall(all, path, error);
+    free(path);
+    return status;
+}
+
+/* "3 0 7"; room for half of the text's bytes. */
+static locus_status read_ids(const collection *all, const char *text, lab_labelled_row *row, locus_error *error) {
+    for (const char *at = text + strspn(text, " ,\t\r\n"); *at != '\0'; at += strspn(at, " ,\t\r\n")) {
+        char *end;
+        const long id = strtol(at, &end, 10);
+        if (end == at || id < 0 || (size_t)id >= all->ids) {
+            return lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
+                            "'%.20s' is no id: give numbers from 0 to %zu between spaces", at, all->ids - 1);
+        }
+        row->ids[row->id_count++] = (int32_t)id;
+        at = end;
+    }
+    return LOCUS_OK;
+}
+
+static locus_status fill_sample(const collection *all, lab_dataset *set, const lab_labelled_row *row,
+                                locus_error *error) {
+    set->samples = 1;
+    set->input_offsets = calloc(2, sizeof *set->input_offsets);
+    set->labels = calloc(1, sizeof *set->labels);
+    set->input = calloc(encode(all, row, NULL), sizeof *set->input);
+    if (set->input_offsets == NULL || set->labels == NULL || set->input == NULL)
+        return lab_fail_memory(error, "a sample");
+    set->input_offsets[1] = encode(all, row, set->input);
+    return set->input_offsets[1] > 1
+               ? LOCUS_OK
+               : lab_fail(error, LOCUS_ERROR_ARGUMENT, "input", "the text has no tokens");
+}
+
+locus_status lab_labelled_sample(lab_dataset *set, const lab_task *task, const lab_task_options *options,
+                                 const char *text, locus_error *error) {
+    collection all;
+    lab_labelled_row row = {.bytes = strlen(text)};
+    (void)task;
+    locus_status status = recall_kept(&all, options, error);
+    const bool ids = all.ids > 0;
+    row.text = ids ? NULL : strdup(text);
+    row.ids = ids ? calloc(row.bytes / 2 + 1, sizeof *row.ids) : NULL;
+    if (status == LOCUS_OK && row.text == NULL && row.ids == NULL)
+        status = lab_fail_memory(error, "a sample");
+    if (status == LOCUS_OK && ids)
+        status = read_ids(&all, text, &row, error);
+    if (status == LOCUS_OK)
+        status = fill_sample(&all, set, &row, error);
+    free(row.text);
+    free(row.ids);
+    collection_free(&all);
+    return status;
+}
+
+static void name_token(const collection *all, int32_t token, lab_token_name *name) {
+    const size_t size = sizeof name->text, at = (size_t)(token - FIRST);
+    if (token < FIRST)
+        snprintf(name->text, size, "%s", token == UNKNOWN ? "unknown" : "start");
+    else if (all->ids > 0)
+        snprintf(name->text, size, "%zu", at);
+    else if (all->options->labelled.tokens == LAB_TOKENS_BYTES)
+        snprintf(name->text, size, at > ' ' && at < 0x7F ? "%c" : "x%02X", (unsigned)at);
+    else
+        snprintf(name->text, size, "%.*s", (int)size - 1, at < all->words.count ? all->words.words[at] : "unknown");
+}
+
+locus_status lab_labelled_names(lab_token_name *names, const lab_task *task, const lab_task_options *options,
+                                const int32_t *tokens, size_t count, locus_error *error) {
+    collection all;
+    (void)task;
+    const locus_status status = recall_kept(&all, options, error);
+    for (size_t i = 0; status == LOCUS_OK && i < count; i++)
+        name_token(&all, tokens[i], &names[i]);
+    collection_free(&all);
+    return status;
+}

@@ -15,7 +15,7 @@
 #define LAB_LABELLED_H
 
 #include "task/own/word_index.h"
-#include "task/task.h"
+#include "task/task_class.h"
 
 #define LAB_LABELLED_MOST_CLASSES 256
 
@@ -38,5 +38,12 @@ locus_status lab_labelled_look(const lab_task_options *options, uint64_t seed, l
 
 /* Writes the vocabulary of the training set into a folder. */
 locus_status lab_labelled_keep(const lab_task_options *options, uint64_t seed, const char *folder, locus_error *error);
+
+/* One sample from its text, or its ids between blanks, by the vocabulary that a run has kept (options->kept); its label
+ * is the first one. And what its tokens are called. */
+locus_status lab_labelled_sample(lab_dataset *set, const lab_task *task, const lab_task_options *options,
+                                 const char *text, locus_error *error);
+locus_status lab_labelled_names(lab_token_name *names, const lab_task *task, const lab_task_options *options,
+                                const int32_t *tokens, size_t count, locus_error *error);
 
 #endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* locus plot attention: which keys the queries of a trained model look at, of every head and layer. */
+#include "command.h"
+#include "io/file.h"
+#include "model/attention_maps.h"
+#include "output.h"
+#include "picture_argument.h"
+#include "report/figures/figure_attention.h"
+#include "report/figures/svg_file.h"
+#include "store_argument.h"
+#include "train/store/run_folder.h"
+#include "train/train.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The text of --input, or of the file that it names, whose last line end is dropped; from malloc. NULL: none is
+ * given. */
+static int read_text(const cli_arguments *arguments, char **text) {
+    const char *given = cli_text(arguments, "input");
+    struct stat facts;
+    locus_error error;
+    size_t bytes;
+    *text = NULL;
+    if (given == NULL)
+        return 0;
+    if (stat(given, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        *text = strdup(given);
+        return *text != NULL ? 0 : cli_failure("out of memory");
+    }
+    if (lab_file_read(given, text, &bytes, &error) != LOCUS_OK)
+        return cli_error(&error);
+    (*text)[bytes] = '\0';
+    if (strlen(*text) != bytes)
+        return cli_failure("'%s' has zero bytes: it is no text", given);
+    (*text)[strcspn(*text, "\r\n")] = '\0';
+    return 0;
+}
+
+static int draw(const cli_arguments *arguments, const lab_run *trained, const lab_train_config *config,
+                lab_model *model, const char *folder, const char *text) {
+    const size_t number = (size_t)cli_integer(arguments, "sample");
+    lab_attention_input input;
+    lab_attention_maps maps = {0};
+    locus_error error;
+    char title[300];
+    locus_status status = lab_attention_input_make(&input, config, folder, text, number, &error);
+    if (status != LOCUS_OK)
+        return status == LOCUS_ERROR_ARGUMENT && strcmp(error.argument, "input") == 0
+                   ? cli_failure("--input: %s", error.message)
+                   : cli_failure("%s", error.message);
+    status = lab_attention_maps_make(&maps, model, &input.batch, &error);
+    snprintf(title, sizeof title, "%.120s · %.80s · %.80s", trained->name, trained->task, trained->encoding);
+    if (status == LOCUS_OK)
+        status = lab_figure_attention(&maps, &input, title, cli_text(arguments, "output"), &error);
+    if (status == LOCUS_OK && maps.without > 0)
+        cli_note("%zu attentions make no weights and are left out: only softmax does", maps.without);
+    lab_attention_maps_free(&maps);
+    lab_attention_input_free(&input);
+    return status == LOCUS_OK ? 0 : cli_error(&error);
+}
+
+static int load_and_draw(const cli_arguments *arguments, const cli_store *store, const lab_run *trained,
+                         const char *text) {
+    lab_train_config config;
+    lab_model *model;
+    locus_error error;
+    if (lab_task_find(trained->task) == NULL) {
+        return cli_failure("the run '%s' is of the task '%s', which this version does not have", trained->name,
+                           trained->task);
+    }
+    if (lab_train_load(trained, store->folder, &config, &model, &error) != LOCUS_OK)
+        return cli_error(&error);
+    char *folder = lab_run_path(store->folder, trained->name, NULL);
+    config.data.path = cli_text(arguments, "data");
+    const int status =
+        folder != NULL ? draw(arguments, trained, &config, model, folder, text) : cli_failure("out of memory");
+    free(folder);
+    lab_model_destroy(&model);
+    return status;
+}
+
+static int run(cli_arguments *arguments) {
+    cli_store store;
+    lab_run trained;
+    char *text = NULL;
+    int status = cli_need_picture(arguments);
+    if (status == 0 && cli_given_by_user(arguments, "input") && cli_given_by_user(arguments, "sample"))
+        status = cli_usage_error("plot attention: --input and --sample both say what is read: give one of them");
+    status = status ? status : read_text(arguments, &text);
+    status = status ? status : cli_store_open(&store, arguments, false);
+    if (status == 0) {
+        status = cli_store_find(&store, arguments->operands[0], &trained);
+        if (status == 0) {
+            status = load_and_draw(arguments, &store, &trained, text);
+            lab_run_free(&trained);
+        }
+        cli_store_close(&store);
+    }
+    free(text);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"input", 'i', CLI_TEXT, "TEXT|FILE", NULL, "what the model reads: a text, or a file that has it", 0, 0},
+    {"sample", 'n', CLI_INTEGER, "N", "1", "or this sample of the test set", 1, 1e6},
+    {"data", 0, CLI_TEXT, "PATH", NULL, "where the data lie that the sample is of", 0, 0},
+    {"output", 'o', CLI_TEXT, "FILE", NULL, "the " LAB_PICTURE_ENDS " to write", 0, 0},
+    CLI_STORE_OPTION,
+};
+
+const cli_command cli_command_plot_attention = {
+    .name = "plot attention",
+    .summary = "draws which keys the queries of a trained model look at, of every head and layer",
+    .operands = "RUN",
+    .details =
+        "A field for each head (side by side) and layer (below each other): rows are queries, columns keys, dark is a "
+        "weight near 1. Weights are the library's, after the softmax and with all that the encoding does, of the run's "
+        "best parameters. Of an encoder-decoder the encoder's, the decoder's own, and the decoder's of what the "
+        "encoder "
+        "gives, while it reads the right output.\n\n"
+        "--input is what 'locus generate' takes: symbols between spaces for words, problems and texts as they are, "
+        "expressions, texts of labelled sequences. Trees, and what a pretrained encoder reads, come from the test set: "
+        "--sample N. Not drawn are images, whose tokens have no names, kinds of attention without a weight for each "
+        "pair (linear, soft, clustered), and more than 96 tokens.",
+    .examples = "locus plot attention copy-rope-smoke-s0 --input '3 1 4 1 5' -o attention.svg\n"
+                "locus plot attention text-rope --input 'the cat sat' -o attention.pdf\n"
+                "locus plot attention trees --sample 4 -o attention.svg\n",
+    .shared = CLI_QUIET | CLI_THREADS,
+    CLI_OPTIONS(options),
+    .run = run,
+};
