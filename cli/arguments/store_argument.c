@@ -102,6 +102,8 @@ static void add_finals(cJSON *root, const lab_final *finals, size_t count) {
     }
 }
 
+enum { OPTIONAL = 13 }; /* a run need not have the texts from there on */
+
 static cJSON *make_run_json(const lab_run *run, const lab_final *finals, size_t count) {
     cJSON *root = cJSON_CreateObject();
     const struct {
@@ -119,7 +121,8 @@ static cJSON *make_run_json(const lab_run *run, const lab_final *finals, size_t 
                  {"machine", run->machine},
                  {"started", run->started},
                  {"ended", run->ended},
-                 {"note", run->note}};
+                 {"note", run->note},
+                 {"parent", run->parent}};
     const struct {
         const char *name;
         double value;
@@ -134,7 +137,7 @@ static cJSON *make_run_json(const lab_run *run, const lab_final *finals, size_t 
                    {"parameters", (double)run->parameters}};
     cJSON_AddNumberToObject(root, "id", (double)run->id);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].value != run->note || (run->note && run->note[0])) /* a run that was trained just now has none */
+        if (i < OPTIONAL || (texts[i].value != NULL && texts[i].value[0] != '\0'))
             cJSON_AddStringToObject(root, texts[i].name, texts[i].value);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         cJSON_AddNumberToObject(root, numbers[i].name, numbers[i].value);

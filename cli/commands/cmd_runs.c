@@ -51,7 +51,7 @@ static void add_embedding(lab_table *table, const lab_run *run, const lab_train_
                    logits ? ", logits /√D" : "");
 }
 
-static void add_row(lab_table *table, const lab_run *run, double accuracy) {
+static void add_row(lab_table *table, const lab_run *run, double accuracy, bool parents) {
     char seconds[32], peak[32];
     lab_train_config config;
     const bool read = read_config(run, &config);
@@ -75,6 +75,10 @@ static void add_row(lab_table *table, const lab_run *run, double accuracy) {
     else
         lab_table_none(table);
     lab_table_cell(table, "%s", run->name);
+    if (parents && run->parent != NULL && run->parent[0] != '\0')
+        lab_table_cell(table, "%s", run->parent);
+    else if (parents)
+        lab_table_none(table);
 }
 
 static void free_runs(lab_run *runs, size_t count) {
@@ -97,9 +101,11 @@ static int list_json(const cli_store *store, const lab_run *runs, size_t count) 
 }
 
 static int list_table(const cli_store *store, const lab_run *runs, size_t count) {
-    static const char *const heads[] = {">run",  "task",  "encoding", "budget",       "set-up",  "embeddings",
-                                        ">seed", "state", ">steps",   ">test acc.|%", ">time|s", ">peak memory|bytes",
-                                        "name"};
+    static const char *const heads[] = {">run",   "task",         "encoding", "budget",
+                                        "set-up", "embeddings",   ">seed",    "state",
+                                        ">steps", ">test acc.|%", ">time|s",  ">peak memory|bytes",
+                                        "name",   "goes on from"};
+    bool parents = false;
     locus_error error;
     lab_run_score *scores;
     size_t scored, at = 0;
@@ -109,11 +115,13 @@ static int list_table(const cli_store *store, const lab_run *runs, size_t count)
     }
     if (lab_store_scores(store->store, "test", "accuracy", &scores, &scored, &error) != LOCUS_OK)
         return cli_error(&error);
-    lab_table *table = lab_table_create(heads, sizeof heads / sizeof *heads);
+    for (size_t i = 0; i < count; i++)
+        parents = parents || (runs[i].parent != NULL && runs[i].parent[0] != '\0');
+    lab_table *table = lab_table_create(heads, sizeof heads / sizeof *heads - !parents);
     for (size_t i = 0; i < count; i++) { /* both are in the order of runs */
         while (at < scored && scores[at].run < runs[i].id)
             at++;
-        add_row(table, &runs[i], at < scored && scores[at].run == runs[i].id ? scores[at].value : (double)NAN);
+        add_row(table, &runs[i], at < scored && scores[at].run == runs[i].id ? scores[at].value : (double)NAN, parents);
     }
     free(scores);
     cli_table_print(table);

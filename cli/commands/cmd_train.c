@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus train: trains one model with one encoding on one task, or goes on where it was stopped or killed. */
 #include "command.h"
+#include "continued.h"
 #include "job_ranks.h"
 #include "output.h"
 #include "score_columns.h"
@@ -109,7 +110,8 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
     return 0;
 }
 
-static int train(cli_arguments *arguments, const cli_store *store, const lab_train_config *config) {
+static int train(cli_arguments *arguments, const cli_store *store, const lab_train_config *config,
+                 const lab_train_parent *parent) {
     char name[256], label[256];
     locus_error error;
     lab_run run;
@@ -121,6 +123,8 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
         .folder = store->folder,
         .name = cli_given_by_user(arguments, "name") ? cli_text(arguments, "name") : name,
         .command = arguments->command_line,
+        .parent = parent,
+        .keep_state = cli_flag(arguments, "keep-optimizer"),
         .restart = cli_flag(arguments, "restart"),
         .progress = look,
         .context = &eye,
@@ -176,10 +180,26 @@ static int begin_from(const cli_arguments *arguments, const cli_store *store, la
     return status == 0 && lab_train_look(config, &error) != LOCUS_OK ? cli_error(&error) : status;
 }
 
+static int go_on(cli_arguments *arguments) {
+    lab_train_config config;
+    cli_continued from;
+    cli_store store;
+    int status = cli_store_open(&store, arguments, false);
+    if (status != 0)
+        return status;
+    status = cli_continued_open(&from, &config, arguments, &store);
+    status = status ? status : train(arguments, &store, &config, &from.parent);
+    cli_continued_close(&from);
+    cli_store_close(&store);
+    return status;
+}
+
 static int run(cli_arguments *arguments) {
     lab_train_config config;
     char *init = NULL;
     char encoding[LAB_SPEC_SIZE];
+    if (cli_given_by_user(arguments, "continue"))
+        return go_on(arguments);
     int status = cli_require(arguments, "task");
     status = status ? status : cli_require(arguments, "encoding");
     status = status ? status : cli_train_config(&config, arguments, cli_text(arguments, "task"));
@@ -196,7 +216,7 @@ static int run(cli_arguments *arguments) {
     status = cli_store_open(&store, arguments, true);
     if (status == 0) {
         status = begin_from(arguments, &store, &config, &init);
-        status = status ? status : train(arguments, &store, &config);
+        status = status ? status : train(arguments, &store, &config, NULL);
         cli_store_close(&store);
     }
     free(init);
@@ -211,6 +231,9 @@ static const cli_option options[] = {
      "embeddings of variance 1/D, or 1 as the authors' code, or 0.02² and unscaled, as BERT's", 0, 0},
     {"init-from", 0, CLI_TEXT, "RUN|FILE", NULL,
      "begins with the best parameters of a run, or those of a .safetensors, of the same model", 0, 0},
+    {"continue", 0, CLI_TEXT, "RUN", NULL, "goes on from a finished run, for --steps more, as a run of its own", 0, 0},
+    {"keep-optimizer", 0, CLI_FLAG, NULL, NULL,
+     "keep the optimiser's state when it is done, so that --continue can go on", 0, 0},
     CLI_STORE_OPTION,
     {"name", 0, CLI_TEXT, "NAME", NULL, "name of the run; made from its configuration if not given", 0, 0},
     {"restart", 0, CLI_FLAG, NULL, NULL, "throw away what the run has so far", 0, 0},
@@ -246,6 +269,13 @@ const cli_command cli_command_train = {
         "of two up to V,\ngives the same bits for every R, and may go on with another.\n\n"
         "--init-from begins with the best parameters of another run of the same model, or with those of a .safetensors "
         "file, and\nwith a new optimiser; data, rates and lengths may be others.\n\n"
+        "--continue makes a new run that goes on from a finished one, with its parameters, its optimiser and its "
+        "curves, "
+        "for --steps\n"
+        "more; the other was trained with --keep-optimizer. With --schedule constant it ends with the bits that one "
+        "long "
+        "run would\nhave; a cosine is taken where the longer training would have it. All other settings are the "
+        "parent's, and so must the data be.\n\n"
         "A pattern 'N*SPEC / SPEC / ...' gives layers their encodings in turn, each for N layers, and begins again "
         "when it\n"
         "is used up; the encoder's and the decoder's layers count from the first alike.\n\n"
@@ -254,18 +284,20 @@ const cli_command cli_command_train = {
         "weights\n"
         "to drop: dropout acts on activations only.\n\n"
         "A size that differs from the budget's makes the budget 'custom' in tables, so that budgets are never mixed.",
-    .examples = "locus train --task copy --encoding rope --budget smoke --test-lengths 32\n"
-                "locus train --task reverse --encoding 'algebraic(group=seq, decay=0.98)' --seed 1\n"
-                "locus train --task copy --encoding '3*rope / none' --layers 4 --budget smoke\n"
-                "locus train --task copy --encoding rope --length 40 --init-from copy-rope-smoke-s0\n"
-                "locus train --task tree-ops --order depth --encoding 'algebraic(group=tree:2, decay=0.98)'\n"
-                "locus train --task addition --encoding 'rope(values=on)' --budget quick\n"
-                "locus train --task text --encoding rope --data data/book --budget quick\n"
-                "locus train --task listops --target parity --encoding 'algebraic(group=tree:5)' --budget quick\n"
-                "locus train --task pairs --data pairs.jsonl --tokens words --encoding rope --budget smoke\n"
-                "locus train --task images --data animals --side 32 --encoding 'algebraic(group=grid:2)' --budget "
-                "smoke\n"
-                "locus train --task cifar10 --encoding 'algebraic(group=grid:2)' --budget quick --data data/cifar10\n",
+    .examples =
+        "locus train --task copy --encoding rope --budget smoke --test-lengths 32\n"
+        "locus train --task reverse --encoding 'algebraic(group=seq, decay=0.98)' --seed 1\n"
+        "locus train --task copy --encoding '3*rope / none' --layers 4 --budget smoke\n"
+        "locus train --task copy --encoding rope --length 40 --init-from copy-rope-smoke-s0\n"
+        "locus train --task copy --encoding rope --schedule constant --steps 500 --keep-optimizer --name first\n"
+        "locus train --continue first --steps 500 --name second\n"
+        "locus train --task tree-ops --order depth --encoding 'algebraic(group=tree:2, decay=0.98)'\n"
+        "locus train --task addition --encoding 'rope(values=on)' --budget quick\n"
+        "locus train --task text --encoding rope --data data/book --budget quick\n"
+        "locus train --task listops --target parity --encoding 'algebraic(group=tree:5)' --budget quick\n"
+        "locus train --task pairs --data pairs.jsonl --tokens words --encoding rope --budget smoke\n"
+        "locus train --task images --data animals --side 32 --encoding 'algebraic(group=grid:2)' --budget smoke\n"
+        "locus train --task cifar10 --encoding 'algebraic(group=grid:2)' --budget quick --data data/cifar10\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS | CLI_RANKS,
     CLI_OPTIONS(options),
     .tasks = CLI_USE_TRAIN,

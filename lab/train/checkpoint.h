@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of a run, each whole or not there:
- *   last.safetensors  everything that a resume needs; removed once the run is done
+ *   last.safetensors  everything that a resume needs; removed once the run is done, or kept as state.safetensors
  *     <parameters of the model>, optimizer.first, optimizer.second [elements], best [elements] if there is one,
  *     state.integers, state.reals; metadata: format, config
  *   best.safetensors  the parameters of the best step; metadata: format, config, step, dev_loss (of images dev_error)

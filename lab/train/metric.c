@@ -43,6 +43,21 @@ locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step,
     return lab_store_finish(store, statement, error);
 }
 
+locus_status lab_store_metrics_copy(lab_store *store, int64_t from, int64_t to, uint64_t step, locus_error *error) {
+    sqlite3_stmt *statement;
+    const locus_status status =
+        lab_store_prepare(store, &statement,
+                          "INSERT OR REPLACE INTO metric(run, name, step, value) SELECT ?2, name,"
+                          " step, value FROM metric WHERE run = ?1 AND step <= ?3",
+                          error);
+    if (status != LOCUS_OK)
+        return status;
+    sqlite3_bind_int64(statement, 1, from);
+    sqlite3_bind_int64(statement, 2, to);
+    sqlite3_bind_int64(statement, 3, (int64_t)step);
+    return lab_store_finish(store, statement, error);
+}
+
 /* Makes room for one more item of `size` bytes; the arrays grow by doubling from 64. */
 static bool grow(void **items, size_t count, size_t size) {
     if (count != 0 && (count < 64 || (count & (count - 1)) != 0))

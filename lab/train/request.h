@@ -16,11 +16,21 @@ typedef struct lab_progress {
 } lab_progress;
 typedef bool lab_progress_function(void *context, const lab_progress *progress);
 
+/* The run that a training goes on from. */
+typedef struct lab_train_parent {
+    const char *name;  /* as the store is told */
+    const char *state; /* the file of its state: "state.safetensors" */
+    const lab_train_config *config;
+    int64_t run; /* in the store: its curves are the beginning of the new run's */
+} lab_train_parent;
+
 typedef struct lab_train_request {
     lab_train_config config;
     const char *folder, *name, *command;
-    bool restart;    /* throw what there is of that name away */
-    bool every_step; /* progress is called after every step, not a few times a second */
+    const lab_train_parent *parent; /* NULL: it begins itself */
+    bool keep_state;                /* when it is done, so that another run can go on from it */
+    bool restart;                   /* throw what there is of that name away */
+    bool every_step;                /* progress is called after every step, not a few times a second */
     lab_progress_function *progress;
     void *context;
     /* Asked when progress stopped the training: whether a scheduler did, so that it is to be queued again. The failure

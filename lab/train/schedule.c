@@ -4,7 +4,8 @@
  *
  *   step < warmup:  initial + (peak − initial) · step / warmup
  *   cosine:         final + (peak − final) · (1 + cos(π x)) / 2,  x = (step − warmup) / (total − warmup), at most 1
- *   stairs:         peak · factor^⌊(step − warmup) / every⌋ */
+ *   stairs:         peak · factor^⌊(step − warmup) / every⌋
+ *   constant:       no warmup, and `final` from step 0 on */
 #include "train/optimizer.h"
 #include <math.h>
 

@@ -93,9 +93,10 @@ static locus_status make_paths(lab_session *session, locus_error *error) {
     session->run_folder = lab_run_path(folder, name, NULL);
     session->last_path = lab_run_path(folder, name, "last.safetensors");
     session->best_path = lab_run_path(folder, name, "best.safetensors");
+    session->state_path = lab_run_path(folder, name, LAB_RUN_STATE);
     session->lock_path = lab_run_path(folder, name, "lock");
-    if (session->run_folder == NULL || session->last_path == NULL || session->best_path == NULL ||
-        session->lock_path == NULL)
+    if (session->state_path == NULL || session->run_folder == NULL || session->last_path == NULL ||
+        session->best_path == NULL || session->lock_path == NULL)
         status = lab_fail_memory(error, "the paths of a run");
     if (status == LOCUS_OK)
         status = lab_directory_create(session->run_folder, error);
@@ -163,6 +164,8 @@ static locus_status drop_old(lab_session *session, bool found, locus_error *erro
     if (status == LOCUS_OK)
         status = remove_file(session->best_path, error);
     if (status == LOCUS_OK)
+        status = remove_file(session->state_path, error);
+    if (status == LOCUS_OK)
         lab_run_remove_tokenizer(session->request->folder, session->request->name);
     return status;
 }
@@ -174,7 +177,9 @@ static locus_status make_row(lab_session *session, locus_error *error) {
     if (status == LOCUS_OK)
         status = lab_store_run_insert(session->store, session->run, error);
     session->made_row = status == LOCUS_OK;
-    return status;
+    return status != LOCUS_OK || session->request->parent == NULL
+               ? status
+               : lab_store_run_parent(session->store, session->run->id, session->request->parent->name, error);
 }
 
 /* The folder and the lock of a run that was not to be; a folder that holds anything else stays. */
@@ -183,11 +188,16 @@ static void remove_folder(lab_session *session) {
     rmdir(session->run_folder);
 }
 
+/* Whether it has no steps yet, not even another run's. */
+static bool begins(const lab_session *session) {
+    return session->leads && session->config.continued_at == 0 &&
+           (session->request->restart || access(session->last_path, F_OK) != 0);
+}
+
 /* The weights that a training begins with. */
 static locus_status load_pretrained(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
-    const bool begins = session->leads && (session->request->restart || access(session->last_path, F_OK) != 0);
-    if (config->pretrained_digest == 0 || !begins)
+    if (config->pretrained_digest == 0 || !begins(session))
         return LOCUS_OK;
     return config->pretrained != NULL
                ? lab_pretrained_load(session->model, config->pretrained, error)
@@ -198,8 +208,7 @@ static locus_status load_pretrained(lab_session *session, locus_error *error) {
 /* The same, of parameters that --init-from names. */
 static locus_status load_init(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
-    const bool begins = session->leads && (session->request->restart || access(session->last_path, F_OK) != 0);
-    if (config->init_digest == 0 || !begins)
+    if (config->init_digest == 0 || !begins(session))
         return LOCUS_OK;
     return config->init_from != NULL ? lab_init_read(session->model, config->init_from, error)
                                      : lab_fail(error, LOCUS_ERROR_ARGUMENT, "init-from",
@@ -348,6 +357,7 @@ void lab_session_close(lab_session *session) {
     free(session->run_folder);
     free(session->last_path);
     free(session->best_path);
+    free(session->state_path);
     free(session->lock_path);
     if (session->lock >= 0)
         close(session->lock);

@@ -19,7 +19,7 @@ typedef struct lab_session {
     lab_train_config config; /* the request's with the encoding's canonical text */
     char encoding[LAB_SPEC_SIZE];
     lab_run *run; /* the caller's */
-    char *run_folder, *last_path, *best_path, *lock_path;
+    char *run_folder, *last_path, *best_path, *state_path, *lock_path;
     int lock;
 
     lab_dataset train, dev;

@@ -45,7 +45,8 @@ locus_status lab_session_fill_row(lab_session *session, locus_error *error) {
                 set_text(&run->embedding_init, lab_embedding_init_name(config->model.embedding_init)) &&
                 set_text(&run->budget, config->budget) && set_text(&run->config, json) &&
                 set_text(&run->command, session->request->command) && set_text(&run->started, started) &&
-                set_text(&run->message, "") && set_text(&run->ended, "") && set_text(&run->note, "");
+                set_text(&run->message, "") && set_text(&run->ended, "") && set_text(&run->note, "") &&
+                set_text(&run->parent, session->request->parent == NULL ? "" : session->request->parent->name);
     cJSON_free(json);
     run->seed = config->seed;
     run->data_seed = config->data_seed;

@@ -108,6 +108,10 @@ static void put_run(lab_page *page, const lab_run *run) {
         lab_cost_memory(memory, sizeof memory, (double)run->peak_bytes);
     fputs("<tr><th scope=\"row\"><code>", page->file);
     lab_page_text(page, run->name ? run->name : "?");
+    if (run->parent != NULL && run->parent[0] != '\0') {
+        fputs("</code> <small>goes on from</small> <code>", page->file);
+        lab_page_text(page, run->parent);
+    }
     fprintf(page->file,
             "</code></th><td>%" PRIu64 "</td><td class=\"left\">%s</td><td>%" PRIu64
             "</td><td data-value=\"%.9g\">%s</td>"

@@ -55,6 +55,8 @@ static locus_status put_run(lab_page *page, size_t section, const lab_run *run, 
     put_text(page, "started", run->started);
     put_text(page, "ended", run->ended);
     put_text(page, "command", run->command);
+    if (run->parent != NULL && run->parent[0] != '\0')
+        put_text(page, "parent", run->parent);
     const locus_status status = put_scores(page, run, error);
     fputs("}", page->file);
     return status;

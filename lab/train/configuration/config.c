@@ -62,6 +62,8 @@ size_t lab_config_shards(const lab_train_config *config) {
 lab_schedule lab_config_schedule(const lab_train_config *config) {
     uint64_t total = lab_config_steps(config);
     const bool steps = config->schedule == LAB_SCHEDULE_STEPS;
+    if (config->schedule == LAB_SCHEDULE_CONSTANT)
+        return (lab_schedule){.initial = config->rate_peak, .peak = config->rate_peak, .final = config->rate_peak};
     return (lab_schedule){.initial = config->rate_initial,
                           .peak = config->rate_peak,
                           .final = config->rate_final,
@@ -231,7 +233,7 @@ static locus_status check_endless(const lab_train_config *c, locus_error *error)
                       "sequences that are drawn without end have no epochs: give --steps, or --train-samples");
     if (c->evaluate_every == 0)
         return refuse(error, "evaluate-every", "sequences that are drawn without end have no epochs: give steps");
-    return c->schedule == LAB_SCHEDULE_COSINE
+    return c->schedule != LAB_SCHEDULE_STEPS
                ? LOCUS_OK
                : refuse(error, "train-samples", "a rate that falls by epochs needs a number of samples");
 }

@@ -21,7 +21,7 @@ static const char *const outputs[] = {"tied", "own", NULL};
 static const char *const pools[] = {"first", "mean", NULL};
 static const char *const heads[] = {"linear", "pooler", NULL};
 static const char *const precisions[] = {"float32", "bf16", NULL};
-static const char *const schedules[] = {"cosine", "steps", NULL};
+static const char *const schedules[] = {"cosine", "steps", "constant", NULL};
 static const char *const decays[] = {"decoupled", "coupled", NULL};
 const char *const lab_order_names[] = {"breadth", "depth", NULL};
 const char *const lab_asked_names[] = {"digit", "parity", NULL};
@@ -138,7 +138,8 @@ const lab_option lab_config_options[] = {
     OF_KIND("asked", "digit"),
     OF_KIND("digest", "0"),
     LAB_ROW("optimizer_decay", NAMED, AT(optimizer.decay), .names = decays, .silent = "decoupled"),
-    LAB_ROW("schedule", NAMED, AT(schedule), .names = schedules, .silent = "cosine"),
+    LAB_ROW("schedule", NAMED, AT(schedule), LAB_CHOICE("schedule", "cosine|constant"),
+            LAB_HELP("the rate: it rises and falls, or stays at its peak"), .names = schedules, .silent = "cosine"),
     LAB_ROW("rate_factor", REAL, AT(rate_factor), .silent = "0"),
     LAB_ROW("rate_epochs", COUNT, AT(rate_epochs), .silent = "0"),
     LAB_ROW("patience", COUNT, AT(patience), LAB_NUMBER("patience", "N", 0, 1e9),
@@ -162,6 +163,7 @@ const lab_option lab_config_options[] = {
     LAB_ROW("precision", NAMED, AT(model.precision), LAB_CHOICE("precision", "float32|bf16"),
             LAB_HELP("of matrix products; sums, weights and all else are float32"), .names = precisions,
             .silent = "float32", .flags = LAB_OPTION_FREE),
+    LAB_ROW("continued_at", COUNT, AT(continued_at), .silent = "0"),
 };
 const size_t lab_config_option_count = sizeof lab_config_options / sizeof *lab_config_options;
 #undef AT

@@ -10,7 +10,12 @@
 #define LAB_MAX_TEST_LENGTHS 16
 #define LAB_SPEC_SIZE 4096 /* bytes of an encoding's text */
 
-typedef enum lab_schedule_kind { LAB_SCHEDULE_COSINE = 0, LAB_SCHEDULE_STEPS = 1 } lab_schedule_kind;
+/* CONSTANT: the peak rate from the first step to the last, so that it does not depend on how many there are. */
+typedef enum lab_schedule_kind {
+    LAB_SCHEDULE_COSINE = 0,
+    LAB_SCHEDULE_STEPS = 1,
+    LAB_SCHEDULE_CONSTANT = 2
+} lab_schedule_kind;
 
 /* What becomes of a training image: nothing, or AutoAugment's CIFAR-10 policy, crop and flip. */
 typedef enum lab_augmentation { LAB_AUGMENT_NONE = 0, LAB_AUGMENT_POLICY = 1 } lab_augmentation;
@@ -52,6 +57,7 @@ typedef struct lab_train_config {
      * the digest counts, not the path. */
     const char *init_from;
     uint64_t init_digest;
+    uint64_t continued_at; /* the steps of the run that it goes on from; 0: it begins itself */
     size_t test_lengths[LAB_MAX_TEST_LENGTHS], test_length_count; /* further test sets of these mean
                                                                      lengths, or mean depths of trees */
 } lab_train_config;

@@ -8,6 +8,7 @@
  *              "message", "started", "ended": texts as in lab_run,
  *              "seed", "data_seed", "steps_total", "steps_done", "tokens_seen", "peak_bytes", "parameters": integers,
  *              "wall_seconds", "tokens_per_second": numbers,
+ *              "note", "parent": texts, of runs that have them,
  *              "config": {…},                       the whole configuration, as recorded (config.h)
  *              "scores": {"test": {"accuracy": 0.99, …}, …},
  *              "curves": {"dev.loss": {"steps": [100, …], "values": [1.5, …]}, …}}, …]}

@@ -20,8 +20,10 @@ typedef struct lab_run_field {
     size_t most;   /* bytes of a text */
 } lab_run_field;
 
-enum { LAB_RUN_FIELDS = 21 };
+enum { LAB_RUN_FIELDS = 21, LAB_RUN_EXTRAS = 2 };
 extern const lab_run_field lab_run_fields[LAB_RUN_FIELDS];
+/* Texts that a run need not have: one that is empty is left out. */
+extern const lab_run_field lab_run_extras[LAB_RUN_EXTRAS];
 
 /* A run as the file has it; NULL after an error. */
 cJSON *lab_run_file_item(lab_store *store, const lab_run *run, locus_error *error);

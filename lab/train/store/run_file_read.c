@@ -67,6 +67,8 @@ static locus_status check_members(const reader *from, const cJSON *object) {
         bool known = false;
         for (size_t i = 0; i < LAB_RUN_FIELDS; i++)
             known = known || strcmp(item->string, lab_run_fields[i].name) == 0;
+        for (size_t i = 0; i < LAB_RUN_EXTRAS; i++)
+            known = known || strcmp(item->string, lab_run_extras[i].name) == 0;
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
             known = known || strcmp(item->string, parts[i]) == 0;
         if (!known || !is_first(object, item))
@@ -126,6 +128,9 @@ static locus_status take_row(const reader *from, cJSON *object, lab_run *run) {
     locus_status status = check_members(from, object);
     for (size_t i = 0; status == LOCUS_OK && i < LAB_RUN_FIELDS; i++)
         status = take_field(from, object, &lab_run_fields[i], run);
+    for (size_t i = 0; status == LOCUS_OK && i < LAB_RUN_EXTRAS; i++)
+        if (cJSON_GetObjectItemCaseSensitive(object, lab_run_extras[i].name) != NULL)
+            status = take_field(from, object, &lab_run_extras[i], run);
     if (status == LOCUS_OK && !lab_run_name_fits(run->name))
         status = wrong(from, "\"name\" is no file name: letters, digits, dots and dashes");
     cJSON *config = cJSON_GetObjectItemCaseSensitive(object, "config");
@@ -219,6 +224,8 @@ static locus_status compare(const reader *from, const lab_run *there, const cJSO
         return from->error != NULL ? from->error->status : LOCUS_ERROR_MEMORY;
     const size_t losses = lab_json_losses();
     cJSON *copy = cJSON_Duplicate(object, true);
+    cJSON_DeleteItemFromObjectCaseSensitive(item, "note"); /* somebody may have written another one since */
+    cJSON_DeleteItemFromObjectCaseSensitive(copy, "note");
     cJSON_ReplaceItemInObjectCaseSensitive(copy, "config", cJSON_CreateRaw(config));
     char *one = item != NULL ? cJSON_PrintUnformatted(item) : NULL, *other = cJSON_PrintUnformatted(copy);
     cJSON *a = cJSON_Parse(one != NULL ? one : ""), *b = cJSON_Parse(other != NULL ? other : "");
@@ -268,6 +275,10 @@ static locus_status add_run(const reader *from, lab_run *run, const cJSON *objec
     status = status == LOCUS_OK ? add_scores(from, run->id, scores) : status;
     status = status == LOCUS_OK ? add_curves(from, run->id, curves) : status;
     status = status == LOCUS_OK ? lab_store_run_imported(from->store, run->id, from->error) : status;
+    if (status == LOCUS_OK && run->note != NULL)
+        status = lab_store_run_note(from->store, run->id, run->note, from->error);
+    if (status == LOCUS_OK && run->parent != NULL && run->parent[0] != '\0')
+        status = lab_store_run_parent(from->store, run->id, run->parent, from->error);
     content->added += status == LOCUS_OK;
     return status;
 }

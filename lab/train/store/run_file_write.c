@@ -40,6 +40,10 @@ const lab_run_field lab_run_fields[LAB_RUN_FIELDS] = {
     {"started", LAB_RUN_TEXT, AT(started), 64},
     {"ended", LAB_RUN_TEXT, AT(ended), 64},
 };
+const lab_run_field lab_run_extras[LAB_RUN_EXTRAS] = {
+    {"note", LAB_RUN_TEXT, AT(note), 1 << 16},
+    {"parent", LAB_RUN_TEXT, AT(parent), 256},
+};
 #undef AT
 
 /* ---- numbers ---- */
@@ -93,6 +97,11 @@ static locus_status add_fields(cJSON *object, const lab_run *run, locus_error *e
                             field->name);
         }
         cJSON_AddItemToObject(object, field->name, number(value));
+    }
+    for (size_t i = 0; i < LAB_RUN_EXTRAS; i++) {
+        const char *text = *(char *const *)(const void *)((const char *)run + lab_run_extras[i].offset);
+        if (text != NULL && text[0] != '\0')
+            cJSON_AddStringToObject(object, lab_run_extras[i].name, text);
     }
     return LOCUS_OK;
 }

@@ -52,4 +52,7 @@ locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error)
 /* The same of a run by name; −1 where there is no folder to lock. */
 locus_status lab_run_hold(const char *folder, const char *name, int *descriptor, locus_error *error);
 
+/* The state of a finished run, if it was kept: what a checkpoint holds. */
+#define LAB_RUN_STATE "state.safetensors"
+
 #endif

@@ -39,6 +39,7 @@ typedef struct lab_run {
     int64_t peak_bytes, parameters;
     char *started, *ended; /* ISO 8601 UTC */
     char *note;            /* what somebody wrote about it, ""; only read here: lab_store_run_note */
+    char *parent;          /* the run that it goes on from, as that was called, ""; likewise: lab_store_run_parent */
     bool imported; /* came without a checkpoint (run_file.h, store_merge.h). Read only: lab_store_run_imported */
 } lab_run;
 void lab_run_free(lab_run *run);
@@ -59,6 +60,8 @@ locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *e
 
 /* A note takes the place of the one before; "" removes it. */
 locus_status lab_store_run_note(lab_store *store, int64_t id, const char *text, locus_error *error);
+/* The name of the run that this one goes on from. */
+locus_status lab_store_run_parent(lab_store *store, int64_t id, const char *name, locus_error *error);
 /* ARGUMENT if another run has that name. */
 locus_status lab_store_run_rename(lab_store *store, int64_t id, const char *name, locus_error *error);
 
@@ -74,6 +77,8 @@ locus_status lab_store_metric_add(lab_store *store, int64_t run, const char *nam
                                   locus_error *error);
 /* Removes metrics after `step`: a resumed run writes them again. */
 locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step, locus_error *error);
+/* Those of one run, up to `step`, as another's. */
+locus_status lab_store_metrics_copy(lab_store *store, int64_t from, int64_t to, uint64_t step, locus_error *error);
 locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, lab_metric **metrics, size_t *count,
                                locus_error *error);
 /* The names of a run's metrics, in order; one free gives all back. */

@@ -12,14 +12,16 @@
     " data_seed, state, steps_total, steps_done, tokens_seen, wall_seconds, tokens_per_second, peak_bytes," \
     " parameters, started, ended"
 enum { COLUMN_COUNT = 23 };
-/* What a run is read by: the id, COLUMNS, whether it was imported, its note. */
-#define SELECT(imported, note) "SELECT id, " COLUMNS ", " imported ", " note " FROM run "
+/* What a run is read by: the id, COLUMNS, whether it was imported, its note, its parent. */
+#define SELECT(imported, note, parent) "SELECT id, " COLUMNS ", " imported ", " note ", " parent " FROM run "
 #define IMPORTED "EXISTS(SELECT 1 FROM imported WHERE imported.run = run.id)"
 #define NOTE "(SELECT text FROM note WHERE note.run = run.id)"
+#define PARENT "(SELECT parent.name FROM parent WHERE parent.run = run.id)"
 #define SELECT_EACH(store, rest) \
-    ((store)->notes     ? SELECT(IMPORTED, NOTE) rest \
-     : (store)->imports ? SELECT(IMPORTED, "''") rest \
-                        : SELECT("0", "''") rest)
+    ((store)->parents   ? SELECT(IMPORTED, NOTE, PARENT) rest \
+     : (store)->notes   ? SELECT(IMPORTED, NOTE, "''") rest \
+     : (store)->imports ? SELECT(IMPORTED, "''", "''") rest \
+                        : SELECT("0", "''", "''") rest)
 
 const char *lab_run_state_name(lab_run_state state) {
     static const char *const names[] = {"started", "done", "stopped", "failed"};
@@ -31,7 +33,7 @@ void lab_run_free(lab_run *run) {
         return;
     char *texts[] = {run->name,    run->task,    run->encoding, run->setup,   run->embedding_init,
                      run->budget,  run->config,  run->command,  run->version, run->machine,
-                     run->message, run->started, run->ended,    run->note};
+                     run->message, run->started, run->ended,    run->note,    run->parent};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     memset(run, 0, sizeof *run);
@@ -107,7 +109,7 @@ static bool take_text(sqlite3_stmt *statement, int column, char **text) {
     return *text != NULL;
 }
 
-/* Column 0 is the id, the others follow in the order of COLUMNS, then the mark and the note. */
+/* Column 0 is the id, the others follow in the order of COLUMNS, then the mark, the note and the parent. */
 static bool take_run(sqlite3_stmt *s, lab_run *run) {
     memset(run, 0, sizeof *run);
     char **texts[] = {&run->name,   &run->task,    &run->encoding, &run->setup,   &run->embedding_init, &run->budget,
@@ -130,7 +132,8 @@ static bool take_run(sqlite3_stmt *s, lab_run *run) {
     good = take_text(s, at++, &run->started) && good;
     good = take_text(s, at++, &run->ended) && good;
     run->imported = sqlite3_column_int64(s, at++) != 0;
-    good = take_text(s, at, &run->note) && good;
+    good = take_text(s, at++, &run->note) && good;
+    good = take_text(s, at, &run->parent) && good;
     if (!good)
         lab_run_free(run);
     return good;
@@ -249,6 +252,10 @@ locus_status lab_store_run_note(lab_store *store, int64_t id, const char *text, 
     const char *sql =
         *text == '\0' ? "DELETE FROM note WHERE run = ?1" : "INSERT OR REPLACE INTO note(run, text) VALUES(?1, ?2)";
     return execute_on(store, sql, id, *text == '\0' ? NULL : text, error);
+}
+
+locus_status lab_store_run_parent(lab_store *store, int64_t id, const char *name, locus_error *error) {
+    return execute_on(store, "INSERT OR REPLACE INTO parent(run, name) VALUES(?1, ?2)", id, name, error);
 }
 
 locus_status lab_store_run_rename(lab_store *store, int64_t id, const char *name, locus_error *error) {

@@ -7,6 +7,7 @@
  *
  *   imported(run)               runs that came without a checkpoint
  *   note(run, text)             what somebody wrote about a run
+ *   parent(run, name)           the run that one goes on from, as it was called then
  *   scores, curves, costs, means   views, for readers of the store: nothing of locus reads them */
 #include "train/store/store_sql.h"
 
@@ -33,6 +34,8 @@ const char lab_store_schema[] =
 const char lab_store_additions[] =
     "CREATE TABLE IF NOT EXISTS imported(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE);"
     "CREATE TABLE IF NOT EXISTS note(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE, text TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS parent(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE,"
+    " name TEXT NOT NULL);"
     "CREATE VIEW IF NOT EXISTS scores AS SELECT " IDENTITY ", \"set\", final.name AS score, value"
     " FROM run JOIN final ON final.run = run.id WHERE state = 1;"
     "CREATE VIEW IF NOT EXISTS curves AS SELECT " IDENTITY ", metric.name AS curve, step, value"

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* See continued.h. Everything but the number of steps is the parent's: a run with other settings is another training,
+ * which --init-from begins. Its data must be what they were. */
+#include "continued.h"
+
+#include "output.h"
+#include "train/feed/train_data.h"
+#include "train/store/run_folder.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What may be said beside --continue. */
+static int refuse_settings(const cli_arguments *arguments) {
+    static const char *const allowed[] = {
+        "continue", "steps", "name", "store",  "restart", "keep-optimizer", "data",
+        "dev",      "test",  "json", "format", "quiet",   "threads",        "checkpoint-seconds"};
+    const cli_option *option;
+    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
+        bool may = !cli_given_by_user(arguments, option->name);
+        for (size_t j = 0; j < sizeof allowed / sizeof *allowed; j++)
+            may = may || strcmp(option->name, allowed[j]) == 0;
+        if (!may) {
+            return cli_usage_error(
+                "--%s: a run that goes on has its parent's; --init-from begins another training with "
+                "the weights of one",
+                option->name);
+        }
+    }
+    return cli_given_by_user(arguments, "steps") ? 0
+                                                 : cli_usage_error("--continue: how far? --steps N says how many more");
+}
+
+static int check_parent(const cli_continued *from, const char *path) {
+    const lab_run *run = &from->run;
+    if (run->state != LAB_RUN_DONE) {
+        return cli_failure("the run '%s' is %s, not done: its own command goes on with it", run->name,
+                           lab_run_state_name(run->state));
+    }
+    if (path == NULL || !lab_run_name_fits(run->name))
+        return cli_failure("the state of '%s' cannot be found", run->name);
+    return access(path, R_OK) == 0
+               ? 0
+               : cli_failure(
+                     "the run '%s' has kept no state of its optimiser: 'locus train … --keep-optimizer' keeps it; "
+                     "--init-from %s begins anew with its weights",
+                     run->name, run->name);
+}
+
+/* Files that changed since make another training. */
+static int check_data(cli_continued *from, lab_train_config *config, const cli_arguments *arguments) {
+    const uint64_t digest = config->data.digest;
+    locus_error error;
+    config->data.path = cli_text(arguments, "data");
+    if (config->task->class == lab_task_find("classify")->class) {
+        config->data.labelled.dev = cli_text(arguments, "dev");
+        config->data.labelled.test = cli_text(arguments, "test");
+    }
+    if (digest != 0 && config->data.path == NULL && config->task->class->tokenizer == NULL) {
+        return cli_usage_error("--continue: '%s' read its %s from files: --data says where they are", from->run.name,
+                               config->task->class->name);
+    }
+    config->data.digest = 0;
+    if (lab_train_look(config, &error) != LOCUS_OK)
+        return cli_error(&error);
+    return config->data.digest == digest
+               ? 0
+               : cli_failure("the data of '%s' have changed since it was trained: go on with those that it read, or "
+                             "--init-from %s begins anew with its weights",
+                             from->run.name, from->run.name);
+}
+
+static int fill(cli_continued *from, lab_train_config *config, const cli_arguments *arguments) {
+    locus_error error;
+    if (lab_config_parse(&from->config, from->run.config, &from->run, "the run store", &error) != LOCUS_OK)
+        return cli_error(&error);
+    if (from->config.numerics != LAB_NUMERICS) {
+        return cli_failure("the run '%s' was trained by a version whose arithmetic differs: its bits cannot be gone on "
+                           "with; --init-from %s begins anew with its weights",
+                           from->run.name, from->run.name);
+    }
+    *config = from->config;
+    config->pretrained = from->config.pretrained_digest != 0 ? from->folder : NULL;
+    const int status = check_data(from, config, arguments);
+    config->budget = "custom";
+    config->continued_at = from->run.steps_done;
+    config->steps = from->run.steps_done + (uint64_t)cli_integer(arguments, "steps");
+    config->epochs = 0;
+    if (cli_given_by_user(arguments, "checkpoint-seconds"))
+        config->checkpoint_seconds = (uint64_t)cli_integer(arguments, "checkpoint-seconds");
+    return status;
+}
+
+int cli_continued_open(cli_continued *from, lab_train_config *config, cli_arguments *arguments,
+                       const cli_store *store) {
+    *from = (cli_continued){.folder = NULL};
+    int status = refuse_settings(arguments);
+    status = status ? status : cli_store_find(store, cli_text(arguments, "continue"), &from->run);
+    if (status != 0)
+        return status;
+    from->folder = lab_run_path(store->folder, from->run.name, NULL);
+    from->state = lab_run_path(store->folder, from->run.name, LAB_RUN_STATE);
+    status = check_parent(from, from->state);
+    status = status ? status : fill(from, config, arguments);
+    from->parent = (lab_train_parent){from->run.name, from->state, &from->config, from->run.id};
+    return status;
+}
+
+void cli_continued_close(cli_continued *from) {
+    lab_run_free(&from->run);
+    free(from->folder);
+    free(from->state);
+    *from = (cli_continued){.folder = NULL};
+}

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# locus train --continue: a new run that goes on from a finished one; with a constant rate it ends with the bits of one long
+# run, also after a kill. Its parent is recorded and shown. What cannot be gone on with says so.
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+
+tiny="--encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 32 --train-samples 40 --dev-samples 8 --test-samples 12 --batch 8
+    --evaluate-every 10 --threads 1 --quiet"
+
+# weights RUN: the parameters of its best step, without the head that names its configuration
+weights() {
+    head=$(od -An -t u8 -N 8 "runs/$1/best.safetensors" | tr -d ' ')
+    tail -c +$((head + 9)) "runs/$1/best.safetensors"
+}
+
+# same RUN RUN: parameters and curves to the bit
+same() {
+    weights "$1" >one.bin && weights "$2" >two.bin
+    [ -s one.bin ] && cmp -s one.bin two.bin || fail "$1 and $2 have other parameters"
+    for run in "$1" "$2"; do
+        "$locus" runs export "$run" --format csv -o all.csv >/dev/null 2>&1 && grep ',curve,' all.csv | cut -d, -f8- >"$run.csv"
+    done
+    [ -s "$1.csv" ] && cmp -s "$1.csv" "$2.csv" || fail "$1 and $2 have other curves: $(diff "$1.csv" "$2.csv" | head -4)"
+}
+
+for task in copy addition; do
+    size="--length 5 --symbols 6" && [ $task = copy ] || size="--digits 2 --sequence 40"
+    # shellcheck disable=SC2086
+    {
+        "$locus" train --task $task $tiny $size --schedule constant --steps 40 --keep-optimizer --name $task-first &&
+            "$locus" train --continue $task-first --steps 40 --keep-optimizer --name $task-second --threads 1 --quiet &&
+            "$locus" train --continue $task-second --steps 20 --name $task-third --threads 1 --quiet &&
+            "$locus" train --task $task $tiny $size --schedule constant --steps 100 --name $task-long || fail "train $task"
+    }
+    same $task-third $task-long
+done
+[ -e runs/copy-first/state.safetensors ] && [ ! -e runs/copy-first/last.safetensors ] || fail "the state is not kept"
+[ ! -e runs/copy-third/state.safetensors ] || fail "a state is kept that nobody asked for"
+
+# The parent is told: in the list, of a run, on the page, in JSON; a store without any has no such column.
+"$locus" runs show copy-second | grep -q '^parent *copy-first$' || fail "runs show: $("$locus" runs show copy-second)"
+"$locus" runs show copy-first | grep -q '^parent' && fail "a run of its own has a parent"
+"$locus" runs | head -1 | grep -q 'goes on from' || fail "runs"
+"$locus" report -o page.html >/dev/null && grep -q 'goes on from</small> <code>copy-second' page.html || fail "the page"
+"$locus" runs note copy-second 'the middle one' --quiet && "$locus" runs export copy-second -o file.json >/dev/null 2>err || fail "export"
+grep -q '"note": *"the middle one"' file.json && grep -q '"parent": *"copy-first"' file.json || fail "note or parent are not exported"
+"$locus" runs import file.json --store other/locus.db >/dev/null 2>err || { mkdir -p other && "$locus" runs import file.json --store other/locus.db >/dev/null 2>err; } || fail "import: $(cat err)"
+"$locus" runs show copy-second --store other/locus.db >said && grep -q '^note *the middle one$' said && grep -q '^parent *copy-first$' said ||
+    fail "note or parent are not imported"
+"$locus" runs note copy-second 'another' --store other/locus.db --quiet && "$locus" runs import file.json --store other/locus.db >/dev/null 2>err ||
+    fail "a run with another note is another run: $(cat err)"
+
+# Killed and gone on with: the same bits. A run that is done is not trained again.
+continued() { exec "$locus" train --continue copy-second --steps 250 --name killed --checkpoint-seconds 0 --threads 1 --quiet; }
+killed_through continued
+# shellcheck disable=SC2086
+"$locus" train --task copy $tiny --length 5 --symbols 6 --schedule constant --steps 330 --name unbroken || fail "unbroken"
+same killed unbroken
+"$locus" train --continue copy-first --steps 40 --name copy-second --threads 1 --quiet || fail "a finished run"
+
+refuses 1 "has kept no state of its optimiser" "$locus" train --continue copy-third --steps 5
+refuses 2 "steps N says how many more" "$locus" train --continue copy-first
+refuses 2 "rate: a run that goes on has its parent's" "$locus" train --continue copy-first --steps 5 --rate 1e-3
+refuses 2 "task: a run that goes on has its parent's" "$locus" train --continue copy-first --steps 5 --task copy
+refuses 1 "no run 'nobody'" "$locus" train --continue nobody --steps 5
+refuses 1 "exists with another steps" "$locus" train --continue copy-first --steps 5 --name copy-second
+
+# Data that changed: not gone on with, and nothing is lost.
+awk 'BEGIN { for (i = 0; i < 60; i++) print (i % 2 ? "good day" : "bad night") " " i % 7 "\t" (i % 2 ? "up" : "down") }' >labels.tsv
+"$locus" train --task classify --data labels.tsv --encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 32 --batch 8 --steps 10 \
+    --evaluate-every 5 --schedule constant --keep-optimizer --threads 1 --quiet --name own || fail "own data"
+"$locus" train --continue own --steps 10 --data labels.tsv --name own-more --threads 1 --quiet || fail "own data, more"
+refuses 2 "data says where they are" "$locus" train --continue own --steps 5
+echo 'one more	up' >>labels.tsv
+refuses 1 "the data of 'own' have changed since it was trained" "$locus" train --continue own --steps 5 --data labels.tsv --name changed
+[ -e runs/own/state.safetensors ] && [ ! -e runs/changed ] || fail "something is lost, or left"
+cp runs/own/state.safetensors whole && head -c 1000 whole >runs/own/state.safetensors
+sed -i '$d' labels.tsv
+refuses 1 "'own' cannot be gone on with: .*state.safetensors" "$locus" train --continue own --steps 7 --data labels.tsv --name cut
+[ ! -e runs/cut ] && ! "$locus" runs show cut >/dev/null 2>&1 || fail "a run that never began is in the store"
+"$locus" runs delete own --quiet && [ ! -e runs/own ] || fail "a state stays behind"
