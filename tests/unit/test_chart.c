@@ -302,13 +302,42 @@ static void encodings_have_colours(void **state) {
     assert_int_not_equal(lab_encoding_colour("rope + alibi"), lab_encoding_colour("rope"));
 }
 
+/* On one page those without a hue of their own have colours that no other has; listed ones keep theirs, wherever they
+ * stand, and where there are more encodings than colours each has one all the same. */
+static void a_page_tells_encodings_apart(void **state) {
+    (void)state;
+    enum { MOST = 60 };
+    char texts[MOST][16];
+    const char *encodings[MOST] = {"rope", "alibi"};
+    size_t colours[MOST], alone[MOST];
+    for (size_t i = 2; i < MOST; i++) {
+        snprintf(texts[i], sizeof texts[i], "own%zu + alibi", i);
+        encodings[i] = texts[i];
+    }
+    bool collided = false;
+    for (size_t count = 3; count <= MOST; count++) {
+        lab_encoding_colours(encodings, count, colours);
+        assert_int_equal(colours[0], lab_encoding_colour("rope"));
+        assert_int_equal(colours[1], lab_encoding_colour("alibi"));
+        for (size_t i = 2; i < count; i++) {
+            assert_true(colours[i] < LAB_COLOURS);
+            alone[i] = lab_encoding_colour(encodings[i]);
+            for (size_t j = 0; j < i && count <= LAB_COLOURS; j++) {
+                assert_int_not_equal(colours[i], colours[j]);
+                collided = collided || (j >= 2 && alone[i] == alone[j]);
+            }
+        }
+    }
+    assert_true(collided); /* there was something to mend */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_have_places),     cmocka_unit_test(few_values_have_places),
         cmocka_unit_test(lines_keep_their_shape), cmocka_unit_test(paths_are_read_back),
         cmocka_unit_test(numbers_are_read_back),  cmocka_unit_test(many_numbers_are_thinned),
         cmocka_unit_test(charts_are_whole),       cmocka_unit_test(texts_stay_texts),
-        cmocka_unit_test(encodings_have_colours),
+        cmocka_unit_test(encodings_have_colours), cmocka_unit_test(a_page_tells_encodings_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,8 @@ typedef struct lab_attention_input {
     size_t read_count, made_count;
 } lab_attention_input;
 
-/* From a text (NULL: sample `number` of the test set, from 1). `folder` is the run's. ARGUMENT: what cannot be read, has
- * more tokens than can be drawn, or is of a kind whose tokens have no names. */
+/* From a text (NULL: sample `number` of the test set, from 1). `folder` is the run's. ARGUMENT: what cannot be read,
+ * has more tokens than can be drawn, or is of a kind whose tokens have no names. */
 locus_status lab_attention_input_make(lab_attention_input *input, const lab_train_config *config, const char *folder,
                                       const char *text, size_t number, locus_error *error);
 void lab_attention_input_free(lab_attention_input *input);

@@ -54,12 +54,38 @@ static const family *family_of(const char *encoding) {
     return NULL;
 }
 
-size_t lab_encoding_colour(const char *encoding) {
+/* The family of an encoding that stands alone; of sums and patterns NULL. */
+static const family *own_family(const char *encoding) {
     const size_t length = strcspn(encoding, ")");
     const int alone = encoding[length] == '\0' ? strpbrk(encoding, " +;") == NULL : encoding[length + 1] == '\0';
-    const family *one = alone ? family_of(encoding) : NULL;
+    return alone ? family_of(encoding) : NULL;
+}
+
+size_t lab_encoding_colour(const char *encoding) {
+    const family *one = own_family(encoding);
     if (one == NULL)
         return hash_of(encoding) % LAB_COLOURS;
     const char *options = encoding + strlen(one->name);
     return one->hue * LAB_COLOUR_TONES + (options[0] == '\0' ? 0 : hash_of(options) % LAB_COLOUR_TONES);
+}
+
+/* To another hue, and through all colours: 7 and 36 have no common factor. */
+static size_t next_colour(size_t colour) {
+    return (colour + 7) % LAB_COLOURS;
+}
+
+void lab_encoding_colours(const char *const *encodings, size_t count, size_t *colours) {
+    size_t users[LAB_COLOURS] = {0}, free_colours = LAB_COLOURS;
+    for (size_t i = 0; i < count; i++) {
+        colours[i] = lab_encoding_colour(encodings[i]);
+        if (own_family(encodings[i]) != NULL)
+            free_colours -= users[colours[i]]++ == 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (own_family(encodings[i]) != NULL)
+            continue;
+        while (users[colours[i]] > 0 && free_colours > 0)
+            colours[i] = next_colour(colours[i]);
+        free_colours -= users[colours[i]]++ == 0;
+    }
 }
