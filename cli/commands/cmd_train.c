@@ -198,6 +198,8 @@ static int run(cli_arguments *arguments) {
     lab_train_config config;
     char *init = NULL;
     char encoding[LAB_SPEC_SIZE];
+    if (cli_given_by_user(arguments, "continue") && cli_ranks_count() > 1)
+        return cli_usage_error("--continue is not shared by ranks: run it without mpirun");
     if (cli_given_by_user(arguments, "continue"))
         return go_on(arguments);
     int status = cli_require(arguments, "task");
@@ -211,7 +213,7 @@ static int run(cli_arguments *arguments) {
     config.seed = (uint64_t)cli_integer(arguments, "seed");
     cli_train_embedding(&config, (lab_embedding_init)cli_choice(arguments, "embedding-init"));
     if (cli_ranks_follow())
-        return train(arguments, &(cli_store){0}, &config);
+        return train(arguments, &(cli_store){0}, &config, NULL);
     cli_store store;
     status = cli_store_open(&store, arguments, true);
     if (status == 0) {

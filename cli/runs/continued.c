@@ -53,10 +53,8 @@ static int check_data(cli_continued *from, lab_train_config *config, const cli_a
     const uint64_t digest = config->data.digest;
     locus_error error;
     config->data.path = cli_text(arguments, "data");
-    if (config->task->class == lab_task_find("classify")->class) {
-        config->data.labelled.dev = cli_text(arguments, "dev");
-        config->data.labelled.test = cli_text(arguments, "test");
-    }
+    config->data.dev = cli_text(arguments, "dev");
+    config->data.test = cli_text(arguments, "test");
     if (digest != 0 && config->data.path == NULL && config->task->class->tokenizer == NULL) {
         return cli_usage_error("--continue: '%s' read its %s from files: --data says where they are", from->run.name,
                                config->task->class->name);

@@ -305,15 +305,8 @@ locus_status lab_labelled_keep(const lab_task_options *options, uint64_t seed, c
 /* ---- a sample alone ---- */
 
 static locus_status recall_kept(collection *all, const lab_task_options *options, locus_error *error) {
-    const size_t size = strlen(options->kept) + sizeof LAB_LABELLED_VOCABULARY + 2;
-    char *path = malloc(size);
     *all = (collection){.options = options};
-    if (path == NULL)
-        return lab_fail_memory(error, "a path");
-    snprintf(path, size, "%s/" LAB_LABELLED_VOCABULARY, options->kept);
-    const locus_status status = recall(all, path, error);
-    free(path);
-    return status;
+    return recall(all, error);
 }
 
 /* "3 0 7"; room for half of the text's bytes. */
