@@ -53,7 +53,9 @@ for part in "$@"; do
         ;;
     attention)
         echo "== $part"
-        "$build/bench_attention"
+        for type in float32 bf16; do
+            "$build/bench_attention" --type $type
+        done
         peer_at_its_best bench/peer_attention.py
         ;;
     encodings) # every encoding for prefill and decode, and whoever else can do it
