@@ -6,6 +6,7 @@
   window     a sliding window of 512 keys, beside the same two
   t5         a learned bias for each bucket of distances: forward beside a mask that is made before; with backward the
              mask is made of the bias in the time, as gradients need it
+  relative   Shaw's vectors of keys, causal: beside a mask that is made of the queries in the time
   packed     sequences of different lengths: locus packs them, PyTorch pads them with a mask that is made before, or
              takes them one after the other
   step       a training step of a Llama-like decoder, 6 layers of 512, beside itself with rotate-half
@@ -121,7 +122,21 @@ def of_t5(length):
     return "t5(direction=causal)", {"mask": program}
 
 
-CASES = {"rope": of_rope, "alibi": of_alibi, "window": of_window, "t5": of_t5}
+def of_relative(length):
+    form = next(each for each in locus.Encoding("relative").plan(length, HEADS, DIM).forms() if each.kind == "content")
+    window, factor = int(form.arrays["window"]), DIM ** -0.5 if form.arrays["scaled"] else 1.0
+    rows = torch.clamp(-distances(length), -window, window) + window
+    hidden = causal_mask(torch.zeros(length, length))
+
+    def program(q, k, v, table):
+        by_row = factor * (q @ table.T)
+        mask = torch.gather(by_row, -1, rows.expand(*q.shape[:2], -1, -1)) + hidden
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    return "relative", {"mask": program, "mask compiled": torch.compile(program)}
+
+
+CASES = {"rope": of_rope, "alibi": of_alibi, "window": of_window, "t5": of_t5, "relative": of_relative}
 
 
 # ---- time ----
@@ -200,10 +215,8 @@ def leaves(*shape):
 def run_case(name, length, options):
     batch = max(1, options.tokens // length)
     spec, peers = CASES[name](length)
-    inputs, learned = leaves(batch, HEADS, length, DIM), {}
-    if name == "t5":
-        initial = locus.Encoding(spec).initialise(HEADS, DIM, seed=1)
-        learned = {key: torch.tensor(value, dtype=torch.float32).requires_grad_() for key, value in initial.items()}
+    inputs, initial = leaves(batch, HEADS, length, DIM), locus.Encoding(spec).initialise(HEADS, DIM, seed=1)
+    learned = {key: torch.tensor(value, dtype=torch.float32).requires_grad_() for key, value in initial.items()}
     names = list(learned)
 
     def program(q, k, v, *parameters):
@@ -339,7 +352,7 @@ def numbers(text):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", default="rope,alibi,window,t5,packed,step")
+    parser.add_argument("--cases", default="rope,alibi,window,t5,relative,packed,step")
     parser.add_argument("--lengths", type=numbers, default=[512, 1024, 2048, 4096, 8192])
     parser.add_argument("--steps", type=numbers, default=[256, 512, 1024, 2048], help="lengths of training steps")
     for name, value in (("threads", 2), ("tokens", 8192), ("step-tokens", 2048), ("repeats", 5)):

@@ -148,7 +148,7 @@ void Array::take_any_buffer(nb::handle from, const char *name, int flags) {
     nb::python_error refused;
     if (!is_bfloat16(from)) {
         if ((flags & PyBUF_WRITABLE) == 0 || refused.matches(PyExc_ValueError))
-            raise_status(LOCUS_ERROR_DTYPE, std::string(name) + ": " + refused.what());
+            raise_status(LOCUS_ERROR_DTYPE, std::string(name) + ": " + line_of(refused));
         throw refused;
     }
     take_buffer(from.attr("view")(nb::handle(numpy.uint16)), name, flags, true);

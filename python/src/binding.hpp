@@ -48,6 +48,8 @@ using Kind = Handle<locus_attention_kind, locus_attention_kind_destroy>;
 /* Raises the package's exception for a failure; an exception that Python has set already comes first. */
 [[noreturn]] void raise_error(const locus_error &error);
 [[noreturn]] void raise_status(locus_status status, const std::string &message);
+/* An exception of Python's as one line: its class and what it says first. */
+std::string line_of(const nb::python_error &raised);
 inline void check(locus_status status, const locus_error &error) {
     if (status != LOCUS_OK)
         raise_error(error);

@@ -10,6 +10,13 @@
     throw nb::python_error();
 }
 
+/* Not `what()`, whose end and traceback depend on the interpreter that the module was built for. */
+std::string line_of(const nb::python_error &raised) {
+    const std::string kind = nb::cast<std::string>(nb::str(raised.type().attr("__name__")));
+    const std::string text = kind + ": " + nb::str(raised.value()).c_str();
+    return text.substr(0, text.find('\n'));
+}
+
 void raise_error(const locus_error &error) {
     if (PyErr_Occurred())
         throw nb::python_error();

@@ -431,8 +431,7 @@ static locus_status with_python(const Frame &frame, const CallSite &site, PlanSo
     }
     if (PyErr_Occurred()) {
         const nb::python_error raised;
-        const std::string text = raised.what(), line = text.substr(text.rfind('\n', text.size() - 2) + 1);
-        status = fail(error, LOCUS_ERROR_ARGUMENT, "a function in Python raised %s", line.c_str());
+        status = fail(error, LOCUS_ERROR_ARGUMENT, "a function in Python raised %s", line_of(raised).c_str());
     }
     return status;
 }
