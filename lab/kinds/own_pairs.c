@@ -68,7 +68,7 @@ static locus_status keep(const lab_train_config *config, const char *folder, loc
 }
 
 static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
-                          locus_error *error) {
+                               locus_error *error) {
     (void)task;
     return lab_pairs_typed(set, of, text, error);
 }

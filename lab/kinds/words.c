@@ -158,7 +158,7 @@ static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
 
 /* "1 2 3"; its target is what the task makes of it. */
 static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
-                          locus_error *error) {
+                               locus_error *error) {
     size_t n = 0;
     *set = (lab_dataset){.samples = 1};
     set->input = malloc((strlen(text) / 2 + 1) * sizeof *set->input);

@@ -31,8 +31,7 @@ static locus_status read_last(lab_session *session, float *first, float *second,
     const lab_checkpoint checkpoint = {session->model, first, second, &session->state, session->best};
     if (access(session->last_path, F_OK) == 0)
         return lab_checkpoint_read(&checkpoint, &session->config, session->last_path, error);
-    const locus_status status =
-        session->config.continued_at == 0 ? LOCUS_OK : read_parent(session, &checkpoint, error);
+    const locus_status status = session->config.continued_at == 0 ? LOCUS_OK : read_parent(session, &checkpoint, error);
     return status == LOCUS_OK ? lab_train_keep(&session->config, session->run_folder, error) : status;
 }
 

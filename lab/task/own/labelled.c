@@ -333,9 +333,8 @@ static locus_status fill_sample(const collection *all, lab_dataset *set, const l
     if (set->input_offsets == NULL || set->labels == NULL || set->input == NULL)
         return lab_fail_memory(error, "a sample");
     set->input_offsets[1] = encode(all, row, set->input);
-    return set->input_offsets[1] > 1
-               ? LOCUS_OK
-               : lab_fail(error, LOCUS_ERROR_ARGUMENT, "input", "the text has no tokens");
+    return set->input_offsets[1] > 1 ? LOCUS_OK
+                                     : lab_fail(error, LOCUS_ERROR_ARGUMENT, "input", "the text has no tokens");
 }
 
 locus_status lab_labelled_sample(lab_dataset *set, const lab_task *task, const lab_task_options *options,

@@ -16,9 +16,9 @@
 
 enum { MOST_NAME = 200, TOKENIZER = 5 };
 /* What scoring needs of the data comes first: a tokenizer's files, a vocabulary. */
-static const char *const files[] = {"tokenizer.model",       "tokenizer.vocab", "vocab.txt",
-                                    "tokenizer_config.json", "vocabulary.json", LAB_RUN_LAST,
-                                    LAB_RUN_BEST,            LAB_RUN_STATE,     "lock"};
+static const char *const files[] = {
+    "tokenizer.model", "tokenizer.vocab", "vocab.txt", "tokenizer_config.json", "vocabulary.json", LAB_RUN_LAST,
+    LAB_RUN_BEST,      LAB_RUN_STATE,     "lock"};
 enum { FILES = sizeof files / sizeof *files };
 
 /* ---- names ---- */

@@ -11,7 +11,7 @@
 struct lab_store {
     sqlite3 *database;
     char *path;
-    char *source;        /* what it is open by, a path or a URI; sqlite3_free() */
+    char *source;                 /* what it is open by, a path or a URI; sqlite3_free() */
     bool imports, notes, parents; /* it has these tables; one that may only be read can lack them */
 };
 
