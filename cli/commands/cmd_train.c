@@ -184,6 +184,9 @@ static int go_on(cli_arguments *arguments) {
     lab_train_config config;
     cli_continued from;
     cli_store store;
+    if (cli_ranks_count() > 1)
+        return cli_usage_error(
+            "--continue: a training on several ranks does not go on from another run; run it on one");
     int status = cli_store_open(&store, arguments, false);
     if (status != 0)
         return status;
@@ -298,7 +301,8 @@ const cli_command cli_command_train = {
         "locus train --task text --encoding rope --data data/book --budget quick\n"
         "locus train --task listops --target parity --encoding 'algebraic(group=tree:5)' --budget quick\n"
         "locus train --task pairs --data pairs.jsonl --tokens words --encoding rope --budget smoke\n"
-        "locus train --task images --data animals --side 32 --encoding 'algebraic(group=grid:2)' --budget smoke\n"
+        "locus train --task images --data animals --side 32 --encoding 'algebraic(group=grid:2)' --budget "
+        "smoke\n"
         "locus train --task cifar10 --encoding 'algebraic(group=grid:2)' --budget quick --data data/cifar10\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS | CLI_RANKS,
     CLI_OPTIONS(options),

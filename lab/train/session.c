@@ -177,9 +177,7 @@ static locus_status make_row(lab_session *session, locus_error *error) {
     if (status == LOCUS_OK)
         status = lab_store_run_insert(session->store, session->run, error);
     session->made_row = status == LOCUS_OK;
-    return status != LOCUS_OK || session->request->parent == NULL
-               ? status
-               : lab_store_run_parent(session->store, session->run->id, session->request->parent->name, error);
+    return status == LOCUS_OK ? lab_session_tell_parent(session, error) : status;
 }
 
 /* The folder and the lock of a run that was not to be; a folder that holds anything else stays. */
@@ -188,16 +186,15 @@ static void remove_folder(lab_session *session) {
     rmdir(session->run_folder);
 }
 
-/* Whether it has no steps yet, not even another run's. */
+/* Whether it has no steps yet, but for those of the run that it goes on from. */
 static bool begins(const lab_session *session) {
-    return session->leads && session->config.continued_at == 0 &&
-           (session->request->restart || access(session->last_path, F_OK) != 0);
+    return session->leads && (session->request->restart || access(session->last_path, F_OK) != 0);
 }
 
 /* The weights that a training begins with. */
 static locus_status load_pretrained(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
-    if (config->pretrained_digest == 0 || !begins(session))
+    if (config->pretrained_digest == 0 || config->continued_at > 0 || !begins(session))
         return LOCUS_OK;
     return config->pretrained != NULL
                ? lab_pretrained_load(session->model, config->pretrained, error)
@@ -208,11 +205,30 @@ static locus_status load_pretrained(lab_session *session, locus_error *error) {
 /* The same, of parameters that --init-from names. */
 static locus_status load_init(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
-    if (config->init_digest == 0 || !begins(session))
+    if (config->init_digest == 0 || config->continued_at > 0 || !begins(session))
         return LOCUS_OK;
     return config->init_from != NULL ? lab_init_read(session->model, config->init_from, error)
                                      : lab_fail(error, LOCUS_ERROR_ARGUMENT, "init-from",
                                                 "the training begins from parameters of a file: --init-from names it");
+}
+
+/* All that a run has, which goes on from another one, when it begins. */
+static locus_status load_parent(lab_session *session, locus_error *error) {
+    const lab_train_parent *parent = session->request->parent;
+    const lab_checkpoint checkpoint = {session->model, session->optimizer.first, session->optimizer.second,
+                                       &session->state, session->best};
+    locus_error local;
+    if (session->config.continued_at == 0 || !begins(session))
+        return LOCUS_OK;
+    if (parent == NULL || session->ranks != NULL) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "continue",
+                        parent == NULL ? "the training goes on from another run: name it"
+                                       : "a training on several ranks does not go on from another run");
+    }
+    const locus_status status = lab_checkpoint_read(&checkpoint, parent->config, parent->state, &local);
+    return status == LOCUS_OK
+               ? LOCUS_OK
+               : lab_fail(error, status, "continue", "'%s' cannot be gone on with: %s", parent->name, local.message);
 }
 
 /* Whether there is a row, and whether the run can go on with it. A checkpoint without a row has lost its metrics: it is
@@ -263,6 +279,7 @@ static locus_status open_row(lab_session *session, locus_error *error) {
     status = make_parts(session, error);
     status = status == LOCUS_OK ? load_pretrained(session, error) : status;
     status = status == LOCUS_OK ? load_init(session, error) : status;
+    status = status == LOCUS_OK ? load_parent(session, error) : status;
     status = lab_ranks_agree(session->ranks, status, NULL, error);
     if (!session->leads)
         return status;
@@ -314,9 +331,19 @@ static locus_status note_cut_paths(lab_session *session, locus_error *error) {
                : LOCUS_OK;
 }
 
+/* The curves of the run that it goes on from are the beginning of its own. */
+static locus_status take_curves(const lab_session *session, locus_error *error) {
+    const lab_train_parent *parent = session->request->parent;
+    return parent == NULL || session->state.step > session->config.continued_at
+               ? LOCUS_OK
+               : lab_store_metrics_copy(session->store, parent->run, session->run->id, session->state.step, error);
+}
+
 /* The row as it is when a training begins or goes on. */
 static locus_status begin_row(lab_session *session, locus_error *error) {
-    locus_status status = lab_store_metrics_cut(session->store, session->run->id, session->state.step, error);
+    locus_status status = take_curves(session, error);
+    if (status == LOCUS_OK)
+        status = lab_store_metrics_cut(session->store, session->run->id, session->state.step, error);
     if (status == LOCUS_OK)
         status = lab_session_fill_place(session, error);
     if (status == LOCUS_OK)

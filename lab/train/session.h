@@ -56,6 +56,7 @@ void lab_session_close(lab_session *session);
 /* Writes both files and the row; a part of it is done by every rank. */
 locus_status lab_session_checkpoint(lab_session *session, locus_error *error);
 /* What a new row says; and of where the run goes on, which may be elsewhere. */
+locus_status lab_session_tell_parent(lab_session *session, locus_error *error); /* to the store, if it has one */
 locus_status lab_session_fill_row(lab_session *session, locus_error *error);
 locus_status lab_session_fill_place(lab_session *session, locus_error *error);
 /* Puts the state's numbers into the row and the row into the store. Like the next one, of rank 0. */

@@ -14,25 +14,12 @@
 
 /* ---- reading ---- */
 
-/* All that the run has which this one goes on from; its curves are the beginning of this one's. */
-static locus_status read_parent(lab_session *session, const lab_checkpoint *checkpoint, locus_error *error) {
-    const lab_train_parent *parent = session->request->parent;
-    locus_error local;
-    if (parent == NULL)
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "continue", "the training goes on from another run: name it");
-    const locus_status status = lab_checkpoint_read(checkpoint, parent->config, parent->state, &local);
-    return status == LOCUS_OK
-               ? lab_store_metrics_copy(session->store, parent->run, session->run->id, session->state.step, error)
-               : lab_fail(error, status, "continue", "'%s' cannot be gone on with: %s", parent->name, local.message);
-}
-
-/* Reads the last checkpoint, or begins: keeps what scoring will need. */
+/* Reads the last checkpoint, or keeps what scoring will need. */
 static locus_status read_last(lab_session *session, float *first, float *second, locus_error *error) {
     const lab_checkpoint checkpoint = {session->model, first, second, &session->state, session->best};
-    if (access(session->last_path, F_OK) == 0)
-        return lab_checkpoint_read(&checkpoint, &session->config, session->last_path, error);
-    const locus_status status = session->config.continued_at == 0 ? LOCUS_OK : read_parent(session, &checkpoint, error);
-    return status == LOCUS_OK ? lab_train_keep(&session->config, session->run_folder, error) : status;
+    return access(session->last_path, F_OK) == 0
+               ? lab_checkpoint_read(&checkpoint, &session->config, session->last_path, error)
+               : lab_train_keep(&session->config, session->run_folder, error);
 }
 
 /* What rank 0 has read goes to all: state, parameters, and of moments to each its slice. */

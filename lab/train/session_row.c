@@ -46,12 +46,21 @@ locus_status lab_session_fill_row(lab_session *session, locus_error *error) {
                 set_text(&run->budget, config->budget) && set_text(&run->config, json) &&
                 set_text(&run->command, session->request->command) && set_text(&run->started, started) &&
                 set_text(&run->message, "") && set_text(&run->ended, "") && set_text(&run->note, "") &&
-                set_text(&run->parent, session->request->parent == NULL ? "" : session->request->parent->name);
+                set_text(&run->parent, "");
     cJSON_free(json);
     run->seed = config->seed;
     run->data_seed = config->data_seed;
     run->steps_total = lab_config_steps(config);
     return good ? LOCUS_OK : lab_fail_memory(error, "a run's record");
+}
+
+locus_status lab_session_tell_parent(lab_session *session, locus_error *error) {
+    const lab_train_parent *parent = session->request->parent;
+    if (parent == NULL)
+        return LOCUS_OK;
+    return set_text(&session->run->parent, parent->name)
+               ? lab_store_run_parent(session->store, session->run->id, parent->name, error)
+               : lab_fail_memory(error, "a run's record");
 }
 
 static bool ends_with(const char *text, const char *end) {

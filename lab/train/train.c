@@ -266,10 +266,10 @@ static locus_status finish(lab_session *session, locus_error *error) {
     }
     if (status == LOCUS_OK)
         status = lab_session_save_row(session, LAB_RUN_DONE, error);
+    status = lab_ranks_agree(session->ranks, status, NULL, error);
     if (status == LOCUS_OK && session->leads && session->request->keep_state &&
         rename(session->last_path, session->state_path) != 0)
-        status = lab_fail_system(error, "rename", session->last_path, errno);
-    status = lab_ranks_agree(session->ranks, status, NULL, error);
+        return lab_fail_system(error, "rename", session->last_path, errno);
     if (status == LOCUS_OK && session->leads)
         unlink(session->last_path); /* best.safetensors is all that a finished run is asked for else */
     return status;
