@@ -201,8 +201,6 @@ static int run(cli_arguments *arguments) {
     lab_train_config config;
     char *init = NULL;
     char encoding[LAB_SPEC_SIZE];
-    if (cli_given_by_user(arguments, "continue") && cli_ranks_count() > 1)
-        return cli_usage_error("--continue is not shared by ranks: run it without mpirun");
     if (cli_given_by_user(arguments, "continue"))
         return go_on(arguments);
     int status = cli_require(arguments, "task");
