@@ -102,7 +102,7 @@ refuses 2 "arity must be from 1 to 16" "$locus" train --task tree-copy --encodin
 refuses 2 "depth must be from 0 to 1000" "$locus" train --task tree-copy --encoding rope --depth 1001
 refuses 2 "order" "$locus" train --task tree-copy --encoding rope --order sideways
 refuses 2 "did you mean 'tree-copy'" "$locus" train --task tree-cpy --encoding rope
-refuses 2 "lengths is for words; tree-ops has --depths" "$locus" eval paths --lengths 3
+refuses 2 "lengths is for words, problems, text and expressions; tree-ops has --depths" "$locus" eval paths --lengths 3
 refuses 2 "pictures are for runs of images" "$locus" eval paths picture.png
 refuses 1 "runs begin with 'tree-copy': tree-copy-breadth-rope" "$locus" eval tree-copy
 echo "ok ($killed kills)"

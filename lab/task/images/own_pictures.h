@@ -6,8 +6,8 @@
  * What was trained keeps the names of its classes beside it (`vocabulary.json`).
  *
  * Pictures are decoded by all threads, and once in a process: their pixels stay in memory, 3 · side² bytes a picture
- * and LAB_PICTURES_MOST_BYTES (picture_pixels.h) at most, as long as the files' sizes and times stay; each set is a copy
- * of its part. */
+ * and LAB_PICTURES_MOST_BYTES (picture_pixels.h) at most, as long as the files' sizes and times stay; each set is a
+ * copy of its part. */
 #ifndef LAB_OWN_PICTURES_H
 #define LAB_OWN_PICTURES_H
 
