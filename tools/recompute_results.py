@@ -120,7 +120,7 @@ def list_trainings(folder, locus, words):
     lines = run(folder, locus, [*words, "--list"]).splitlines()[1:]
     runs = json.loads(run(folder, locus, [*words, "--list", "--json"]))["trainings"]
     for line, one in zip(lines, runs):
-        head, scheme, seed = re.match(r"(.*?) · (.*?) · seed (\d+) ", line).groups()
+        head, scheme, seed = re.match(r" *\d+ +(.*?) · (.*?) · seed (\d+) ", line).groups()
         yield head, scheme, int(seed), one
 
 
