@@ -241,6 +241,7 @@ static int get_samples(lab_dataset *set, cli_arguments *arguments, lab_train_con
     lab_task_options options = config->data;
     config->data.kept = folder;
     config->data.path = cli_text(arguments, "data");
+    config->data.dev = cli_text(arguments, "dev");
     config->data.test = cli_text(arguments, "test");
     return text != NULL                ? type_sample(set, text, config)
            : config->task->class->read ? read_samples(set, arguments, config)
@@ -311,6 +312,7 @@ static const cli_option options[] = {
     {"length", 'l', CLI_NUMBER, "MEAN", NULL, "words: mean length of these (as trained)", 1, 1e6},
     {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth of these (as trained)", 0, LAB_TREE_MOST_DEPTH},
     {"test", 0, CLI_TEXT, "FILE", NULL, "own pairs: the file whose samples are decoded", 0, 0},
+    {"dev", 0, CLI_TEXT, "FILE", NULL, "own pairs: the development file that the run was made with", 0, 0},
     {"data", 0, CLI_TEXT, "FILE", NULL, "own pairs: the file that the run was made with, whose test set is decoded", 0,
      0},
     CLI_DECODER_OPTIONS,

@@ -75,6 +75,8 @@ static int load_and_draw(const cli_arguments *arguments, const cli_store *store,
         return cli_error(&error);
     char *folder = lab_run_path(store->folder, trained->name, NULL);
     config.data.path = cli_text(arguments, "data");
+    config.data.dev = cli_text(arguments, "dev");
+    config.data.test = cli_text(arguments, "test");
     const int status =
         folder != NULL ? draw(arguments, trained, &config, model, folder, text) : cli_failure("out of memory");
     free(folder);
@@ -107,6 +109,8 @@ static const cli_option options[] = {
     {"input", 'i', CLI_TEXT, "TEXT|FILE", NULL, "what the model reads: a text, or a file that has it", 0, 0},
     {"sample", 'n', CLI_INTEGER, "N", "1", "or this sample of the test set", 1, 1e6},
     {"data", 0, CLI_TEXT, "PATH", NULL, "where the data lie that the sample is of", 0, 0},
+    {"dev", 0, CLI_TEXT, "PATH", NULL, "own data: the development set that the run was made with", 0, 0},
+    {"test", 0, CLI_TEXT, "PATH", NULL, "own data: the test set that the sample is of", 0, 0},
     {"output", 'o', CLI_TEXT, "FILE", NULL, "the " LAB_PICTURE_ENDS " to write", 0, 0},
     CLI_STORE_OPTION,
 };

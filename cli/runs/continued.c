@@ -13,9 +13,21 @@
 
 /* What may be said beside --continue. */
 static int refuse_settings(const cli_arguments *arguments) {
-    static const char *const allowed[] = {
-        "continue", "steps", "name", "store",  "restart", "keep-optimizer", "data",
-        "dev",      "test",  "json", "format", "quiet",   "threads",        "checkpoint-seconds"};
+    static const char *const allowed[] = {"continue",
+                                          "steps",
+                                          "name",
+                                          "store",
+                                          "restart",
+                                          "keep-optimizer",
+                                          "data",
+                                          "dev",
+                                          "test",
+                                          "json",
+                                          "format",
+                                          "quiet",
+                                          "threads",
+                                          "checkpoint-seconds",
+                                          "checkpoint-every-minutes"};
     const cli_option *option;
     for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
         bool may = !cli_given_by_user(arguments, option->name);
@@ -82,12 +94,30 @@ static int fill(cli_continued *from, lab_train_config *config, const cli_argumen
     config->pretrained = from->config.pretrained_digest != 0 ? from->folder : NULL;
     const int status = check_data(from, config, arguments);
     config->budget = "custom";
+    if (from->config.patience > 0 && from->run.steps_done < from->run.steps_total) {
+        return cli_failure("the run '%s' ended because it got no better for long (its patience): going on would end at "
+                           "once; --init-from %s begins anew with its weights",
+                           from->run.name, from->run.name);
+    }
     config->continued_at = from->run.steps_done;
+    config->continued_from = lab_config_hash(&from->config);
     config->steps = from->run.steps_done + (uint64_t)cli_integer(arguments, "steps");
     config->epochs = 0;
     if (cli_given_by_user(arguments, "checkpoint-seconds"))
         config->checkpoint_seconds = (uint64_t)cli_integer(arguments, "checkpoint-seconds");
+    if (cli_given_by_user(arguments, "checkpoint-every-minutes"))
+        config->checkpoint_seconds = 60 * (uint64_t)cli_integer(arguments, "checkpoint-every-minutes");
     return status;
+}
+
+/* Another run than the one that it goes on from, which --restart would throw away. */
+static int check_name(const cli_continued *from, const lab_train_config *config, const cli_arguments *arguments) {
+    char name[256];
+    lab_train_name(config, name, sizeof name);
+    const char *own = cli_given_by_user(arguments, "name") ? cli_text(arguments, "name") : name;
+    return strcmp(own, from->run.name) != 0
+               ? 0
+               : cli_usage_error("--name: '%s' is the run that this one goes on from: choose another name", own);
 }
 
 int cli_continued_open(cli_continued *from, lab_train_config *config, cli_arguments *arguments,
@@ -101,6 +131,7 @@ int cli_continued_open(cli_continued *from, lab_train_config *config, cli_argume
     from->state = lab_run_path(store->folder, from->run.name, LAB_RUN_STATE);
     status = check_parent(from, from->state);
     status = status ? status : fill(from, config, arguments);
+    status = status ? status : check_name(from, config, arguments);
     from->parent = (lab_train_parent){from->run.name, from->state, &from->config, from->run.id};
     return status;
 }

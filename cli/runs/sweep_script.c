@@ -3,6 +3,7 @@
  * works on its node's own disk, and its store and checkpoints are brought back to the folder of parts when it ends. */
 #include "sweep_script.h"
 
+#include "io/printable.h"
 #include "output.h"
 
 #include <stdlib.h>
@@ -22,11 +23,14 @@ static const dropped always[] = {{"list", false}, {"sbatch", false}, {"parallel"
 static const dropped of_tables[] = {
     {"json", false}, {"format", true}, {"page", true}, {"no-page", false}, {"quiet", false}};
 
-/* Length of the word that begins at `at`: in quotes a space does not end it. */
+/* Length of the word that begins at `at`: in quotes, or behind a backslash that is not, a space does not end it. */
 static size_t word_length(const char *at) {
     size_t length = 0;
     for (bool quoted = false; at[length] != '\0' && (quoted || at[length] != ' '); length++)
-        quoted = quoted != (at[length] == '\'');
+        if (!quoted && at[length] == '\\' && at[length + 1] != '\0')
+            length++;
+        else
+            quoted = quoted != (at[length] == '\'');
     return length;
 }
 
@@ -67,8 +71,11 @@ static void print_words(const cli_arguments *arguments, bool table) {
 /* A word for a shell, in quotes. */
 static void print_quoted(const char *text) {
     cli_print("'");
-    for (; *text != '\0'; text++)
-        cli_print(*text == '\'' ? "'\\''" : "%c", *text);
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "'");
+        cli_print("%.*s%s", (int)length, text, text[length] == '\'' ? "'\\''" : "");
+        text += length + (text[length] == '\'');
+    }
     cli_print("'");
 }
 
@@ -80,6 +87,23 @@ static int refuse_restart(const cli_arguments *arguments) {
         has = has || (strcmp(option->name, "restart") == 0 && arguments->values[i].given);
     return has ? cli_usage_error("--restart: a task that is queued again would throw away what it has; leave it out")
                : 0;
+}
+
+/* A line feed would end a comment of the script, and what cannot be printed would be another path there. */
+static int refuse_unprintable(const char *line) {
+    char *shown = strdup(line);
+    if (shown == NULL)
+        return cli_failure("out of memory");
+    lab_printable(shown, "");
+    const bool same = strcmp(shown, line) == 0;
+    free(shown);
+    return same ? 0 : cli_usage_error("the command line has characters that a script cannot show: choose other paths");
+}
+
+static int refuse(const cli_arguments *arguments, const char *parts) {
+    int status = refuse_restart(arguments);
+    status = status ? status : refuse_unprintable(arguments->command_line);
+    return status ? status : refuse_unprintable(parts);
 }
 
 /* ---- Slurm ---- */
@@ -155,7 +179,7 @@ static void print_merge(const cli_arguments *arguments, const char *parts) {
 }
 
 int cli_sweep_sbatch(const cli_arguments *arguments, size_t count, const char *parts) {
-    const int status = refuse_restart(arguments);
+    const int status = refuse(arguments, parts);
     const char *threads = cli_given_by_user(arguments, "threads") ? cli_text(arguments, "threads") : "1";
     if (status != 0)
         return status;
@@ -184,7 +208,7 @@ int cli_sweep_sbatch(const cli_arguments *arguments, size_t count, const char *p
 /* ---- GNU parallel ---- */
 
 int cli_sweep_parallel(const cli_arguments *arguments, size_t count, const char *parts) {
-    const int status = refuse_restart(arguments);
+    const int status = refuse(arguments, parts);
     const char *threads = cli_given_by_user(arguments, "threads") ? cli_text(arguments, "threads") : "1";
     if (status != 0)
         return status;

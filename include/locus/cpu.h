@@ -17,16 +17,16 @@ typedef enum locus_isa {
     LOCUS_ISA_NEON = 8,   /* AArch64 Advanced SIMD */
     /* Beside LOCUS_ISA_AVX512, for attention's products of bfloat16 alone: */
     LOCUS_ISA_AVX512_BF16 = 16, /* AVX512-BF16 */
-    LOCUS_ISA_AMX = 32          /* AMX tiles of bfloat16; on Linux, which is asked for them once in a process */
+    LOCUS_ISA_AMX = 32          /* AMX tiles of bfloat16; on Linux, which the first call that uses them asks for them */
 } locus_isa;
 
 /* All levels that this machine and this build have, as a mask of locus_isa. */
 LOCUS_API unsigned locus_cpu_isas(void);
 
-/* Restricts the kernels to the levels in `mask` (scalar is always kept). Plans pick up the level when they are
- * created. The environment variable LOCUS_ISA (scalar, avx2, avx512, neon, avx512bf16, amx) sets the same limit at
- * start. AVX512-BF16 of Intel's processors, which is slower than their float32, is used only if the mask leaves out
- * AMX. */
+/* Restricts the kernels to the levels in `mask` (scalar is always kept), from the next call on; not while a call runs,
+ * which reads it more than once. The environment variable LOCUS_ISA (scalar, avx2, avx512, neon, avx512bf16, amx) sets
+ * the same limit at start. AVX512-BF16 of Intel's processors, which is slower than their float32, is used only if the
+ * mask leaves out AMX. */
 LOCUS_API void locus_cpu_mask_set(unsigned mask);
 
 /* The level in use now: the highest that the machine has and the mask allows, NEON the last: those for bfloat16 alone

@@ -30,3 +30,9 @@ cJSON *lab_json_parse(const char *text, size_t bytes, bool whole, const char **e
     *out_of_memory = losses != before;
     return root;
 }
+
+void lab_json_put(cJSON *in, const char *name, cJSON *item) {
+    const cJSON_bool put = name != NULL ? cJSON_AddItemToObject(in, name, item) : cJSON_AddItemToArray(in, item);
+    if (!put)
+        cJSON_Delete(item);
+}

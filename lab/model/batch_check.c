@@ -4,6 +4,8 @@
 #include "model/token_positions.h"
 
 static locus_status offsets_check(const char *name, size_t samples, const size_t *offsets, locus_error *error) {
+    if (offsets == NULL)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "the batch has no %ss", name);
     for (size_t s = 0; s < samples; ++s) {
         if (offsets[s] > offsets[s + 1])
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s offsets fall from %zu to %zu at sample %zu", name,

@@ -150,6 +150,7 @@ locus_status lab_ranks_agree(lab_ranks *ranks, locus_status status, lab_vote *vo
         return status;
     ballot own, other;
     memset(&own, 0, sizeof own);
+    memset(&other, 0, sizeof other);
     own.rank = ranks->rank;
     if (vote != NULL) {
         own.vote = *vote;

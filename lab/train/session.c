@@ -281,14 +281,15 @@ static locus_status open_row(lab_session *session, locus_error *error) {
     status = status == LOCUS_OK ? load_init(session, error) : status;
     status = status == LOCUS_OK ? load_parent(session, error) : status;
     status = lab_ranks_agree(session->ranks, status, NULL, error);
-    if (!session->leads)
-        return status;
-    if (status != LOCUS_OK && !found)
+    if (status != LOCUS_OK && session->leads && !found)
         remove_folder(session);
-    if (status != LOCUS_OK || (found && !restart))
+    if (status != LOCUS_OK)
         return status;
-    status = restart ? drop_old(session, found, error) : LOCUS_OK;
-    return status == LOCUS_OK ? make_row(session, error) : status;
+    if (session->leads && (!found || restart)) {
+        status = restart ? drop_old(session, found, error) : LOCUS_OK;
+        status = status == LOCUS_OK ? make_row(session, error) : status;
+    }
+    return lab_ranks_agree(session->ranks, status, NULL, error);
 }
 
 /* The ranks have the same; what one refuses is refused by all. */

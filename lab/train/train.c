@@ -248,6 +248,17 @@ static void close_row(lab_session *session, locus_status status, const locus_err
     drop_status(lab_session_save_row(session, failed ? LAB_RUN_FAILED : LAB_RUN_STOPPED, NULL));
 }
 
+/* The last checkpoint of a training that is done: kept where somebody asked for it, else best.safetensors is all that a
+ * finished run is asked for. */
+static locus_status settle_last(lab_session *session, locus_error *error) {
+    if (access(session->last_path, F_OK) != 0)
+        return LOCUS_OK;
+    if (session->request->keep_state && rename(session->last_path, session->state_path) != 0)
+        return lab_fail_system(error, "rename", session->last_path, errno);
+    unlink(session->last_path);
+    return LOCUS_OK;
+}
+
 static locus_status finish(lab_session *session, locus_error *error) {
     const size_t bytes = lab_model_elements(session->model) * sizeof *session->best;
     if (session->leads)
@@ -267,12 +278,7 @@ static locus_status finish(lab_session *session, locus_error *error) {
     if (status == LOCUS_OK)
         status = lab_session_save_row(session, LAB_RUN_DONE, error);
     status = lab_ranks_agree(session->ranks, status, NULL, error);
-    if (status == LOCUS_OK && session->leads && session->request->keep_state &&
-        rename(session->last_path, session->state_path) != 0)
-        return lab_fail_system(error, "rename", session->last_path, errno);
-    if (status == LOCUS_OK && session->leads)
-        unlink(session->last_path); /* best.safetensors is all that a finished run is asked for else */
-    return status;
+    return status == LOCUS_OK && session->leads ? settle_last(session, error) : status;
 }
 
 /* A run that is done may be asked for further test lengths. */
@@ -293,8 +299,9 @@ locus_status lab_train(lab_store *store, const lab_train_request *request, lab_r
     memset(&local, 0, sizeof local);
     locus_status status = lab_session_open(&session, store, request, run, &local);
     if (status == LOCUS_OK && run->state == LAB_RUN_DONE && session.leads) {
-        unlink(session.last_path); /* there only if the process was killed before it could remove it */
-        status = lab_session_lacks_finals(&session) ? extend(&session, &local) : LOCUS_OK;
+        status = settle_last(&session, &local); /* there only if the process was killed before it could do so */
+        if (status == LOCUS_OK && lab_session_lacks_finals(&session))
+            status = extend(&session, &local);
     } else if (status == LOCUS_OK && run->state != LAB_RUN_DONE) {
         status = lab_session_prepare(&session, &local);
         if (status == LOCUS_OK)

@@ -13,7 +13,14 @@
 /* Not `what()`, whose end and traceback depend on the interpreter that the module was built for. */
 std::string line_of(const nb::python_error &raised) {
     const std::string kind = nb::cast<std::string>(nb::str(raised.type().attr("__name__")));
-    const std::string text = kind + ": " + nb::str(raised.value()).c_str();
+    const nb::object said = nb::steal(PyObject_Str(raised.value().ptr()));
+    const nb::object bytes =
+        nb::steal(said.is_valid() ? PyUnicode_AsEncodedString(said.ptr(), "utf-8", "backslashreplace") : nullptr);
+    if (!bytes.is_valid()) { /* its own __str__ raises */
+        PyErr_Clear();
+        return kind;
+    }
+    const std::string text = kind + ": " + PyBytes_AsString(bytes.ptr());
     return text.substr(0, text.find('\n'));
 }
 

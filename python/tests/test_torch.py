@@ -439,6 +439,31 @@ def test_plain_calls_that_are_wrong():
             locus.torch.attention(*bad, "rope", backend="locus")
 
 
+def test_checkpointed_calls():
+    """What is recomputed saves what was saved before, whether or not the first call knew its plan."""
+    from torch.utils.checkpoint import checkpoint
+    q, k, v = drawn()
+    for _ in range(2):
+        locus.torch.forget()
+        output = checkpoint(lambda *x: locus.torch.attention(*x, "rope", is_causal=True), q, k, v, use_reentrant=False)
+        locus.torch.forget()
+        found = torch.autograd.grad(output.sum(), (q, k, v))
+        exact = torch.autograd.grad(locus.torch.attention(q, k, v, "rope", is_causal=True).sum(), (q, k, v))
+        assert all(torch.equal(mine, other) for mine, other in zip(found, exact))
+
+
+def test_no_tokens():
+    inputs = [torch.zeros(2, 4, 0, 8, requires_grad=True) for _ in range(3)]
+    for _ in range(2):
+        output = locus.torch.attention(*inputs, "rope")
+        assert all(x.shape == (2, 4, 0, 8) for x in torch.autograd.grad(output.sum(), inputs))
+
+
+def test_forms_of_meta_tensors():
+    inputs = [torch.zeros(2, 4, 6, 8, device="meta") for _ in range(3)]
+    assert locus.torch.attention(*inputs, "rope", is_causal=True).shape == (2, 4, 6, 8)
+
+
 def test_gradients_that_nobody_wants_are_not_there():
     q, k, v = drawn()
     output = locus.torch.attention(q, k.detach(), v, "rope")

@@ -30,12 +30,29 @@ static bool has(unsigned word, unsigned bits) {
     return (word & bits) == bits;
 }
 
-/* Linux lets a process use the registers of tiles, which threads would have to save, only after it has asked. A kernel
- * that does not know the question says no. */
-static bool tiles_allowed(void) {
+enum { TILE_DATA = 18 }; /* of XCR0 */
+
+/* Whether Linux would let a process use the registers of tiles; a kernel that does not know the question says no. */
+static bool tiles_to_be_had(void) {
 #if defined(__linux__) && defined(SYS_arch_prctl)
-    const long request = 0x1023 /* ARCH_REQ_XCOMP_PERM */, tile_data = 18;
-    return syscall(SYS_arch_prctl, request, tile_data) == 0;
+    unsigned long registers = 0;
+    const long request = 0x1021; /* ARCH_GET_XCOMP_SUPP */
+    return syscall(SYS_arch_prctl, request, &registers) == 0 && (registers >> TILE_DATA & 1) != 0;
+#else
+    return false;
+#endif
+}
+
+bool locus_cpu_take_tiles(void) {
+#if defined(__linux__) && defined(SYS_arch_prctl)
+    static atomic_uint known; /* 0: not asked yet; 1: no; 2: yes */
+    unsigned answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer == 0) {               /* two threads may both ask: they get the same answer */
+        const long request = 0x1023; /* ARCH_REQ_XCOMP_PERM */
+        answer = syscall(SYS_arch_prctl, request, (long)TILE_DATA) == 0 ? 2 : 1;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == 2;
 #else
     return false;
 #endif
@@ -47,7 +64,7 @@ static unsigned detect_bfloat16(unsigned saved, bool tiles) {
     unsigned eax, ebx, ecx, edx;
     if (!__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) || !has(eax, bf16))
         return 0;
-    return LOCUS_ISA_AVX512_BF16 | (tiles && has(saved, tile_registers) && tiles_allowed() ? LOCUS_ISA_AMX : 0u);
+    return LOCUS_ISA_AVX512_BF16 | (tiles && has(saved, tile_registers) && tiles_to_be_had() ? LOCUS_ISA_AMX : 0u);
 }
 
 static unsigned detect(void) {
@@ -67,13 +84,17 @@ static unsigned detect(void) {
         found |= LOCUS_ISA_AVX512 | detect_bfloat16(saved, has(edx, amx));
     return found;
 }
-#elif defined(__aarch64__)
-static unsigned detect(void) {
-    return LOCUS_ISA_SCALAR | LOCUS_ISA_NEON;
-}
 #else
+bool locus_cpu_take_tiles(void) {
+    return false;
+}
+
 static unsigned detect(void) {
+#if defined(__aarch64__)
+    return LOCUS_ISA_SCALAR | LOCUS_ISA_NEON;
+#else
     return LOCUS_ISA_SCALAR;
+#endif
 }
 #endif
 

@@ -16,6 +16,10 @@ unsigned locus_cpu_usable(void);
  * multiply-adds, so that there the mask must leave out AMX on purpose (LOCUS_ISA=avx512bf16). */
 bool locus_cpu_wants_bfloat16_vectors(void);
 
+/* Linux lets a process use the registers of tiles, which threads would have to save, only after it has asked: done by
+ * the first call that has a use for them. False: they are not to be had. */
+bool locus_cpu_take_tiles(void);
+
 /* 1 to LOCUS_MAX_THREADS; 0 for a text that is no such number. */
 size_t locus_environment_threads(const char *text);
 

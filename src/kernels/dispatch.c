@@ -82,7 +82,7 @@ extern const locus_kernels_bfloat16 locus_kernels_bfloat16_amx;
 
 static const locus_kernels_bfloat16 *bfloat16_among(unsigned usable) {
 #if defined(LOCUS_WITH_AMX)
-    if (usable & LOCUS_ISA_AMX)
+    if ((usable & LOCUS_ISA_AMX) && locus_cpu_take_tiles())
         return &locus_kernels_bfloat16_amx;
 #endif
 #if defined(LOCUS_WITH_AVX512_BF16)

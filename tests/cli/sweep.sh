@@ -63,6 +63,13 @@ compare --parallel --jobs 3 --json >line || fail "--parallel: $?"
 [ "$(wc -l <list)" = 2 ] && grep -q '^   3  c3 depth · rope · seed 0' list || fail "reproduce --only: $(cat list)"
 "$locus" reproduce table2 --sbatch | sh -n || fail "reproduce --sbatch"
 
+# Paths that a shell would take apart stand in quotes; what a script cannot show is refused.
+"$locus" reproduce table2 --store "it's hëre/x.db" --sbatch >script || fail "a path with an apostrophe"
+sh -n script && grep -q "^parts='.*it'\\\\''s hëre/" script && [ "$(grep -c -- --store script)" = "$("$locus" reproduce table2 --store plain/x.db --sbatch | grep -c -- --store)" ] ||
+    fail "a path with an apostrophe: $(grep "^parts=" script)"
+refuses 2 "characters that a script cannot show" "$locus" reproduce table2 --store "$(printf 'a\ntouch planted #/x.db')" --sbatch
+refuses 2 "characters that a script cannot show" "$locus" reproduce table2 --store "$(printf 'a\377/x.db')" --parallel
+
 # ---- import ----
 
 "$locus" runs import parts/part-*.db --store merged/locus.db 2>err || fail "import: $(cat err)"

@@ -51,10 +51,10 @@ grep -q '"note": *"the middle one"' file.json && grep -q '"parent": *"copy-first
     fail "a run with another note is another run: $(cat err)"
 
 # Killed and gone on with: the same bits. A run that is done is not trained again.
-continued() { exec "$locus" train --continue copy-second --steps 250 --name killed --checkpoint-seconds 0 --threads 1 --quiet; }
+continued() { exec "$locus" train --continue copy-second --steps 80 --name killed --checkpoint-seconds 0 --threads 1 --quiet; }
 killed_through continued
 # shellcheck disable=SC2086
-"$locus" train --task copy $tiny --length 5 --symbols 6 --schedule constant --steps 330 --name unbroken || fail "unbroken"
+"$locus" train --task copy $tiny --length 5 --symbols 6 --schedule constant --steps 160 --name unbroken || fail "unbroken"
 same killed unbroken
 "$locus" train --continue copy-first --steps 40 --name copy-second --threads 1 --quiet || fail "a finished run"
 
@@ -63,7 +63,18 @@ refuses 2 "steps N says how many more" "$locus" train --continue copy-first
 refuses 2 "rate: a run that goes on has its parent's" "$locus" train --continue copy-first --steps 5 --rate 1e-3
 refuses 2 "task: a run that goes on has its parent's" "$locus" train --continue copy-first --steps 5 --task copy
 refuses 1 "no run 'nobody'" "$locus" train --continue nobody --steps 5
-refuses 1 "exists with another steps" "$locus" train --continue copy-first --steps 5 --name copy-second
+refuses 1 "exists with another" "$locus" train --continue copy-first --steps 5 --name copy-second
+refuses 2 "'copy-first' is the run that this one goes on from" "$locus" train --continue copy-first --steps 5 --name copy-first --restart
+[ -e runs/copy-first/state.safetensors ] || fail "the parent is thrown away"
+
+# Of two parents with as many steps each has a child of its own.
+# shellcheck disable=SC2086
+"$locus" train --task copy $tiny --length 5 --symbols 6 --schedule constant --steps 40 --keep-optimizer --encoding none --name other-first ||
+    fail "another parent"
+"$locus" train --continue other-first --steps 40 --name other-second --threads 1 --quiet || fail "another child"
+[ "$("$locus" runs show copy-second --json | grep -c continued_from)" = 1 ] || fail "the parent is no part of the configuration"
+[ "$("$locus" runs show copy-second --json | grep -o '"continued_from":[^,}]*')" != \
+    "$("$locus" runs show other-second --json | grep -o '"continued_from":[^,}]*')" ] || fail "two parents are told as one"
 
 # Data that changed: not gone on with, and nothing is lost.
 awk 'BEGIN { for (i = 0; i < 60; i++) print (i % 2 ? "good day" : "bad night") " " i % 7 "\t" (i % 2 ? "up" : "down") }' >labels.tsv

@@ -60,6 +60,8 @@ grep -q '"tokens":"characters"' runs/whole/vocabulary.json || fail "the vocabula
 "$locus" eval whole --test texts.jsonl | grep -q '^test *200 ' || fail "eval of another file"
 "$locus" generate whole --input 'aaé1' >said 2>err || fail "generate: $(cat err)"
 head -1 said | grep -qx 'input  aaé1' || fail "generate: $(cat said)"
+refuses 1 "an input alone has no target" "$locus" plot attention whole --input 'aaé1' -o no.svg
+"$locus" plot attention whole --sample 2 --data texts.jsonl -o map.svg && [ -s map.svg ] || fail "plot attention of a sample"
 ! grep -q '^target' said || fail "generate knows a target: $(cat said)"
 "$locus" generate whole --data texts.jsonl -n 2 --json | grep -q '"target_text":' || fail "generate from the data"
 

@@ -3,6 +3,7 @@
 # The line that `reproduce --parallel` prints, run by GNU parallel: a store for each training, merged, the table of one
 # machine.
 . "${LOCUS_SOURCE:?}/tests/cluster/cells.inc"
+[ "${LOCUS_CLUSTER:-}" = long ] || { echo "a minute long: ./dev test cluster runs it"; exit 77; }
 command -v parallel >/dev/null || { echo "there is no GNU parallel here"; exit 77; }
 PATH=$(dirname "$locus"):$PATH
 

@@ -3,6 +3,7 @@
 # The script that `reproduce --sbatch` prints, run by Slurm: a controller and a node with a configuration, ports, a key
 # and a state of their own, in the scratch folder. Two tasks are warned in their middle and queued again.
 . "${LOCUS_SOURCE:?}/tests/cluster/cells.inc"
+[ "${LOCUS_CLUSTER:-}" = long ] || { echo "a minute long: ./dev test cluster runs it"; exit 77; }
 PATH=$PATH:/usr/sbin:/sbin
 for program in munged slurmctld slurmd sbatch; do
     command -v "$program" >/dev/null || { echo "there is no $program here"; exit 77; }

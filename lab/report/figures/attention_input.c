@@ -36,8 +36,14 @@ static locus_status open_set(lab_dataset *set, const lab_train_config *config, c
                              size_t number, locus_error *error) {
     lab_task_options options = config->data;
     options.kept = folder;
-    if (text != NULL)
-        return config->task->class->read_input(set, config->task, &options, text, error);
+    if (text != NULL) {
+        const locus_status status = config->task->class->read_input(set, config->task, &options, text, error);
+        return status == LOCUS_OK && config->task->class->architecture == LAB_ENCODER_DECODER &&
+                       set->target_offsets == NULL
+                   ? refuse(error, "an input alone has no target, which the decoder reads: --sample N takes both from "
+                                   "the test set")
+                   : status;
+    }
     lab_train_set_request request = {.which = LAB_SET_TEST, .samples = number, .tokenizer = folder};
     if (config->task->generate != NULL && config->task->open_sequences != NULL) {
         const lab_draw draw = {config->task, &options, LAB_SET_TEST, number, config->data_seed};

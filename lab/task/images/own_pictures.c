@@ -214,7 +214,7 @@ locus_status lab_pictures_keep(const lab_task_options *options, uint64_t seed, c
     if (status == LOCUS_OK) {
         const size_t losses = lab_json_losses();
         cJSON *root = cJSON_CreateObject();
-        cJSON_AddItemToObject(root, "classes", lab_own_words_json(&all.classes));
+        lab_json_put(root, "classes", lab_own_words_json(&all.classes));
         status = lab_own_keep(root, losses, folder, error);
     }
     collection_free(&all);

@@ -295,8 +295,8 @@ locus_status lab_labelled_keep(const lab_task_options *options, uint64_t seed, c
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "tokens", lab_token_names[options->labelled.tokens]);
     cJSON_AddNumberToObject(root, "ids", (double)all.ids);
-    cJSON_AddItemToObject(root, "words", lab_own_words_json(&all.words));
-    cJSON_AddItemToObject(root, "labels", lab_own_words_json(&all.labels));
+    lab_json_put(root, "words", lab_own_words_json(&all.words));
+    lab_json_put(root, "labels", lab_own_words_json(&all.labels));
     status = lab_own_keep(root, losses, folder, error);
     collection_free(&all);
     return status;

@@ -166,6 +166,6 @@ locus_status lab_own_fail_kept(locus_status status, const char *folder, const ch
 cJSON *lab_own_words_json(const lab_word_index *words) {
     cJSON *list = cJSON_CreateArray();
     for (size_t i = 0; i < words->count; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateString(words->words[i]));
+        lab_json_put(list, NULL, cJSON_CreateString(words->words[i]));
     return list;
 }

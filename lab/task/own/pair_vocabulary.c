@@ -198,9 +198,9 @@ locus_status lab_pair_vocabulary_keep(const lab_pair_vocabulary *of, const char 
     cJSON_AddNumberToObject(root, "arity", (double)of->arity);
     cJSON_AddNumberToObject(root, "orders", of->orders);
     cJSON_AddNumberToObject(root, "longest", (double)of->longest);
-    cJSON_AddItemToObject(root, "words", lab_own_words_json(&of->words));
+    lab_json_put(root, "words", lab_own_words_json(&of->words));
     if (of->trees)
-        cJSON_AddItemToObject(root, "children", cJSON_CreateIntArray(of->children, (int)of->token_count));
+        lab_json_put(root, "children", cJSON_CreateIntArray(of->children, (int)of->token_count));
     return lab_own_keep(root, losses, folder, error);
 }
 

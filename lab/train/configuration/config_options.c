@@ -164,6 +164,7 @@ const lab_option lab_config_options[] = {
             LAB_HELP("of matrix products; sums, weights and all else are float32"), .names = precisions,
             .silent = "float32", .flags = LAB_OPTION_FREE),
     LAB_ROW("continued_at", COUNT, AT(continued_at), .silent = "0"),
+    LAB_ROW("continued_from", SEED, AT(continued_from), .silent = "0"),
 };
 const size_t lab_config_option_count = sizeof lab_config_options / sizeof *lab_config_options;
 #undef AT

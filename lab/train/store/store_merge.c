@@ -220,6 +220,11 @@ static locus_status copy_note(const merge *m, const item *from) {
                               from->to, from->run.id);
 }
 
+static locus_status copy_parent(const merge *m, const item *from) {
+    return from->run.parent[0] == '\0' ? LOCUS_OK
+                                       : lab_store_run_parent(m->store, from->to, from->run.parent, m->error);
+}
+
 static locus_status add(merge *m, item *from, const lab_train_config *config) {
     lab_run row = from->run;
     locus_status status = lab_store_run_insert(m->store, &row, m->error);
@@ -244,6 +249,13 @@ static locus_status add(merge *m, item *from, const lab_train_config *config) {
 
 /* The row stays the store's by number and name. Nobody may train it meanwhile. Its best parameters so far go before
  * the row says that it is another's; of an unfinished run they stand in its checkpoint, too. */
+/* Both stores may lie in one folder: then a run's files are those of the other's run of the same name. */
+static bool same_folder(const merge *m, const item *from, const lab_run *here) {
+    struct stat ours, theirs;
+    return strcmp(here->name, from->run.name) == 0 && stat(m->request->folder, &ours) == 0 &&
+           stat(m->other_folder, &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
 static locus_status replace(merge *m, item *from, const lab_run *here) {
     lab_run row = from->run;
     int lock;
@@ -251,7 +263,7 @@ static locus_status replace(merge *m, item *from, const lab_run *here) {
     row.id = here->id;
     row.name = here->name;
     from->written = true;
-    if (status == LOCUS_OK)
+    if (status == LOCUS_OK && !same_folder(m, from, here))
         lab_run_remove_file(m->request->folder, here->name, LAB_RUN_BEST);
     status = status == LOCUS_OK ? lab_store_run_update(m->store, &row, m->error) : status;
     if (status == LOCUS_OK)
@@ -304,6 +316,7 @@ static locus_status take(merge *m, item *from) {
         return status;
     status = here.id == 0 ? add(m, from, &config) : join(m, from, &here);
     lab_run_free(&here);
+    status = status == LOCUS_OK && from->written ? copy_parent(m, from) : status;
     return status == LOCUS_OK ? copy_note(m, from) : status;
 }
 

@@ -98,6 +98,16 @@ def _plain(plan: Plan, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: flo
     return None if _core.plain_forward(plan._own, q, k, v, output, causal, scale, False) is None else output
 
 
+def _if_plain(plan: Plan, plain: bool, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float
+              ) -> Optional[Tensor]:
+    """The same way for the first call and for those after it, since a checkpointed call must save what it saved before.
+    None where the call is not plain."""
+    learning = q.requires_grad + k.requires_grad + v.requires_grad if torch.is_grad_enabled() else 0
+    if not plain or learning not in (0, 3) or q.numel() == 0:
+        return None
+    return _plain(plan, q, k, v, causal, scale, learning > 0)
+
+
 def again(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], causal: bool, scale: float) -> Optional[Tensor]:
     """Attention as in a call before that said the same of tensors of these shapes, which was checked then; None if there
     was none."""
@@ -105,18 +115,14 @@ def again(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], causal: bool, 
     if found is None:
         return None
     plan, plain, _ = found
-    learning = 0
-    if torch.is_grad_enabled():
-        learning = q.requires_grad + k.requires_grad + v.requires_grad
-    if plain and learning in (0, 3):
-        output = _plain(plan, q, k, v, causal, scale, learning > 0)
-        if output is not None:
-            return output
+    output = _if_plain(plan, plain, q, k, v, causal, scale)
+    if output is not None:
+        return output
     dtype = q.dtype
     if (dtype is not k.dtype or dtype is not v.dtype or dtype not in kernels.CODES
             or not (q.is_cpu and k.is_cpu and v.is_cpu)):
         return None
-    if learning:
+    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
         output = _Attention.apply((plan, (), causal, scale, 0.0, 0), q, k, v, None)
         return output
     return kernels.forward(plan, q, k, v, None, causal, scale, 0.0, 0, False, True)[0]
@@ -132,7 +138,11 @@ def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], pl
         generator = None if seed is None else torch.Generator(q.device).manual_seed(int(seed))
         return forms.attention(plan, q, k, v, dict(learned), causal, scale, dropout, generator, bias)
     if said is not None:
-        remember(q, k, v, said, plan, kernels.is_plain(plan, q, v))
+        plain = kernels.is_plain(plan, q, v)
+        remember(q, k, v, said, plan, plain)
+        found = _if_plain(plan, plain, q, k, v, causal, scale)
+        if found is not None:
+            return found
     number = 0 if seed is None else int(seed)
     inputs = (q, k, v, *parameters) if bias is None else (q, k, v, bias, *parameters)
     if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):

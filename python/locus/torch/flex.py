@@ -66,11 +66,12 @@ def _compiled(device: torch.device) -> Callable[..., Tensor]:
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, tables: List[Tuple[Tensor, Tensor, Tensor, bool]], cap: float, mask: Any,
-              scale: float) -> Optional[Tensor]:
-    """`tables`: values [heads, cells] in float32, cells of queries and of keys (`wrapped`), and whether values multiply.
+              hidden: Any, scale: float) -> Optional[Tensor]:
+    """`hidden`: what the mask's numbers are, for telling one program from another. `tables`: values [heads, cells] in float32, cells of queries and of keys (`wrapped`), and whether values multiply.
     None where PyTorch cannot compile it here, which is said once, or for one more size."""
-    learns = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
-    size = q.device, q.dtype, q.shape, k.shape, v.shape, tuple(own[3] for own in tables), cap, mask is None, learns
+    learns = tuple(torch.is_grad_enabled() and x.requires_grad for x in (q, k, v))
+    size = (q.device, q.dtype, *(y for x in (q, k, v) for y in (x.shape, x.stride())), learns, scale, cap, hidden,
+            tuple((own[0].shape, own[3]) for own in tables))
     if size not in _sizes and len(_sizes) == MOST:
         return None
     _sizes.add(size)

@@ -39,10 +39,9 @@ class _Prepared:
         self.fixed = [fixed_arrays(form, device) for form in forms]
         self.stores: List[Dict[Any, Any]] = [{} for _ in forms]
         with torch.inference_mode(False):
-            self.blocks = _blocks(plan, forms, device)
-            order = torch.cat([block.queries.flatten() for block in self.blocks]) if self.blocks else torch.empty(0)
+            self.blocks, order = _blocks(plan, forms, device)
             sorted_already = bool((order[1:] > order[:-1]).all())
-            self.place = None if sorted_already else torch.argsort(order)
+            self.place = None if sorted_already else torch.argsort(order).to(device)
 
     def live(self, parameters: Dict[str, Tensor]) -> List[Live]:
         return [Live(form, fixed, parameters, store)
@@ -85,20 +84,21 @@ def _alike(forms: List[Form], tokens: Tuple[Tensor, Tensor]) -> bool:
                for names, own in zip(_OF_PAIRS, (x.numpy() for x in tokens)) for name in names if name in form.arrays)
 
 
-def _blocks(plan: Plan, forms: List[Form], device: torch.device) -> List[_Block]:
-    """Of sequences that have queries."""
+def _blocks(plan: Plan, forms: List[Form], device: torch.device) -> Tuple[List[_Block], Tensor]:
+    """Of sequences that have queries, and the numbers of all queries in the blocks' order, on the CPU."""
     found: Dict[Tuple[int, int], List[int]] = {}
     a, b = plan.queries.offsets, plan.keys.offsets
     for number in range(len(a) - 1):
         if a[number + 1] > a[number]:
             found.setdefault((a[number + 1] - a[number], b[number + 1] - b[number]), []).append(number)
-    blocks = []
+    blocks, order = [], [torch.empty(0, dtype=torch.int64, device="cpu")]
     for (m, n), numbers in found.items():
         tokens = _tokens(a, numbers, m), _tokens(b, numbers, n)
         first = _together_from(a, numbers, m), _together_from(b, numbers, n)
         blocks.append(_Block(numbers, tokens[0].to(device), tokens[1].to(device), first,
                              len(numbers) > 1 and _alike(forms, tokens)))
-    return blocks
+        order.append(tokens[0].flatten())
+    return blocks, torch.cat(order)
 
 
 def _tokens(offsets: Tuple[int, ...], numbers: List[int], length: int) -> Tensor:
@@ -287,7 +287,8 @@ class _Scores:
         mask = None if not _hides(settings, causal) else self.forms[0].once(
             ("flex", m, n, causal), lambda: flex.block_mask(lambda i, j: _sees(settings, causal, i + (n - m), j), m, n,
                                                             q.device))
-        output = flex.attention(q.to(dtype), k.to(dtype), v.to(dtype), tables, float(settings.get("cap") or 0), mask, self.scale)
+        output = flex.attention(q.to(dtype), k.to(dtype), v.to(dtype), tables, float(settings.get("cap") or 0), mask,
+                                (causal, *(settings.get(x) for x in ("window", "keep", "chunk"))), self.scale)
         return None if output is None else _computed(output)
 
     def plain(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, queries: Tensor, keys: Tensor, causal: bool,
@@ -356,6 +357,12 @@ def _apart(x: Tensor, offsets: Tuple[int, ...], length: int) -> Tensor:
     return torch.stack(parts)
 
 
+def _exact(device: torch.device) -> ContextManager[Any]:
+    """Without autocast, on devices that have it."""
+    available = getattr(torch.amp, "is_autocast_available", lambda kind: kind in ("cpu", "cuda"))
+    return torch.autocast(device.type, enabled=False) if available(device.type) else nullcontext()
+
+
 def _computed(x: Tensor) -> Tensor:
     return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
 
@@ -363,7 +370,7 @@ def _computed(x: Tensor) -> Tensor:
 def attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str, Tensor], causal: bool, scale: float,
               dropout: float, generator: Optional[torch.Generator] = None, bias: Optional[Tensor] = None) -> Tensor:
     """As `Plan.attention`, of tensors packed or apart. Autocast has no say here."""
-    with torch.autocast(q.device.type, enabled=False):
+    with _exact(q.device):
         return _attention(plan, q, k, v, parameters, causal, scale, dropout, generator, bias)
 
 
@@ -403,7 +410,7 @@ def _attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str
 
 def apply(plan: Plan, x: Tensor, parameters: Dict[str, Tensor], role: str) -> Tensor:
     """As `Plan.apply`, of a tensor packed or apart. Autocast has no say here."""
-    with torch.autocast(x.device.type, enabled=False):
+    with _exact(x.device):
         return _apply(plan, x, parameters, role)
 
 

@@ -89,7 +89,7 @@ def backward(plan: Plan, gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, outp
     inputs = ((q, lengths[0]), (k, lengths[1]), (v, lengths[1]))
     found: List[Optional[Tensor]] = [made(x.shape, x, length, in_order) if asked else None
                                      for (x, length), asked in zip(inputs, wanted)]
-    found.append(torch.empty(bias.shape, dtype=bias.dtype) if bias is not None and wanted[3] else None)
+    found.append(bias.new_empty(bias.shape) if bias is not None and wanted[3] else None)
     gradient = gradient if gradient.dtype is q.dtype else gradient.to(q.dtype)
     learned = plan._zeros() if names else {}
     _core.attention_backward_at(
