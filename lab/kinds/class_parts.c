@@ -115,3 +115,37 @@ void lab_token_name_put(lab_token_name *name, const char *piece, size_t bytes) {
     }
     snprintf(name->text + used, sizeof name->text - used, "%s", at < bytes ? "…" : bytes == 0 ? "·" : "");
 }
+
+/* ---- of pairs ---- */
+
+const lab_score_column lab_pair_columns[LAB_PAIR_COLUMNS] = {
+    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "tokens, %",
+     lab_value_accuracy},
+    {"exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "exact", NULL, "whole, %", lab_value_exact},
+    {"greedy_exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "greedy exact", "greedy", "exact, %", lab_value_greedy},
+    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET, "loss", NULL, NULL, lab_value_loss},
+    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common},
+};
+
+void lab_pair_page_legend(const lab_legend_facts *facts, char *text, size_t room) {
+    (void)facts;
+    snprintf(text, room,
+             "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token. "
+             "<i>steps</i>: until 99 %% accuracy on the development set. ");
+}
+
+/* ---- of pictures ---- */
+
+void lab_budget_images_code(lab_train_config *config) {
+    lab_budget_tables_code(config);
+    config->model.survivors = LAB_SURVIVORS_AS_THEY_ARE;
+}
+
+void lab_describe_epochs(const struct cJSON *config, lab_data_facts *facts) {
+    const double train = lab_said_number(config, "train_samples"), batch = lab_said_number(config, "batch");
+    const double steps = lab_said_number(config, "steps");
+    if (train > 0 && batch > 0) {
+        facts->epoch_steps = (uint64_t)ceil(train / batch);
+        facts->epochs = steps > 0 ? steps / (double)facts->epoch_steps : lab_said_number(config, "epochs");
+    }
+}

@@ -23,6 +23,18 @@ double lab_value_loss(const struct lab_outcome *outcome);
 double lab_value_common(const struct lab_outcome *outcome); /* share of the most common target or class */
 double lab_value_chance(const struct lab_outcome *outcome); /* one of the classes */
 
+/* ---- of pairs of sequences: words, own pairs ---- */
+
+enum { LAB_PAIR_COLUMNS = 5 };
+extern const lab_score_column lab_pair_columns[LAB_PAIR_COLUMNS];
+void lab_pair_page_legend(const lab_legend_facts *facts, char *text, size_t size);
+
+/* ---- of pictures ---- */
+
+void lab_budget_images_code(lab_train_config *config);
+/* Steps of an epoch, and epochs, of a training that says how many samples and of which batch. */
+void lab_describe_epochs(const struct cJSON *config, lab_data_facts *facts);
+
 /* ---- words ---- */
 
 #define LAB_PAIR_SAMPLES \

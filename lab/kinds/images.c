@@ -4,7 +4,6 @@
 #include "kinds/class_parts.h"
 #include "task/images/cifar10.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,25 +53,16 @@ static void smoke(lab_train_config *config) {
     config->rate_peak = 2e-3;
 }
 
-static void as_code(lab_train_config *config) {
-    lab_budget_tables_code(config);
-    config->model.survivors = LAB_SURVIVORS_AS_THEY_ARE;
-}
-
 /* ---- words for tables and pages ---- */
 
 static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
-    const double train = lab_said_number(config, "train_samples"), batch = lab_said_number(config, "batch");
-    const double steps = lab_said_number(config, "steps");
+    const double train = lab_said_number(config, "train_samples");
     char count[48];
     if (train > 0) {
         snprintf(facts->data, sizeof facts->data, "%.40s, %s training images",
                  strcmp(task, "cifar10") == 0 ? "CIFAR-10" : task, lab_grouped(train, count, sizeof count));
     }
-    if (train > 0 && batch > 0) {
-        facts->epoch_steps = (uint64_t)ceil(train / batch);
-        facts->epochs = steps > 0 ? steps / (double)facts->epoch_steps : lab_said_number(config, "epochs");
-    }
+    lab_describe_epochs(config, facts);
 }
 
 static void legend(const lab_legend_facts *facts, char *text, size_t room) {
@@ -136,7 +126,7 @@ const lab_task_class lab_images_class = {
     .read = true,
     .balanced = true,
     .budgets = {smoke, quick, paper},
-    .as_code = as_code,
+    .as_code = lab_budget_images_code,
     .columns = columns,
     .column_count = COUNT(columns),
     .token = "image",

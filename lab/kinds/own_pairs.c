@@ -122,22 +122,6 @@ static void legend(const lab_legend_facts *facts, char *text, size_t room) {
              "decoding.");
 }
 
-static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
-    (void)facts;
-    snprintf(text, room,
-             "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token. "
-             "<i>steps</i>: until 99 %% accuracy on the development set. ");
-}
-
-static const lab_score_column columns[] = {
-    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "tokens, %",
-     lab_value_accuracy},
-    {"exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "exact", NULL, "whole, %", lab_value_exact},
-    {"greedy_exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "greedy exact", "greedy", "exact, %", lab_value_greedy},
-    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET, "loss", NULL, NULL, lab_value_loss},
-    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common},
-};
-
 /* ---- the class ---- */
 
 extern const lab_task_class lab_pairs_class;
@@ -170,14 +154,14 @@ const lab_task_class lab_pairs_class = {
     .tell = tell,
     .keep = keep,
     .read_input = read_input,
-    .columns = columns,
-    .column_count = COUNT(columns),
+    .columns = lab_pair_columns,
+    .column_count = LAB_PAIR_COLUMNS,
     .token = "token",
     .sample = "output",
     .source = "tokens",
     .describe = describe,
     .legend = legend,
-    .page_legend = page_legend,
+    .page_legend = lab_pair_page_legend,
     .model_samples = LAB_PAIR_SAMPLES,
     .curves = &lab_curves_by_steps,
     .bins = &lab_bins_of_trees,

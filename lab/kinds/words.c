@@ -228,22 +228,6 @@ static void legend(const lab_legend_facts *facts, char *text, size_t room) {
              "decoding;\n\"length N\", \"greedy N\": tokens, and greedy, on words of mean length N.");
 }
 
-static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
-    (void)facts;
-    snprintf(text, room,
-             "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token. "
-             "<i>steps</i>: until 99 %% accuracy on the development set. ");
-}
-
-static const lab_score_column columns[] = {
-    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "tokens, %",
-     lab_value_accuracy},
-    {"exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "exact", NULL, "whole, %", lab_value_exact},
-    {"greedy_exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "greedy exact", "greedy", "exact, %", lab_value_greedy},
-    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET, "loss", NULL, NULL, lab_value_loss},
-    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common},
-};
-
 /* ---- the class ---- */
 
 #define WORD_TASK(task, says, makes) \
@@ -278,14 +262,14 @@ const lab_task_class lab_words_class = {
     .ordered = true,
     .budgets = {smoke, quick, lab_budget_pairs},
     .as_code = lab_budget_tables_code,
-    .columns = columns,
-    .column_count = COUNT(columns),
+    .columns = lab_pair_columns,
+    .column_count = LAB_PAIR_COLUMNS,
     .token = "token",
     .sample = "output",
     .source = "tokens",
     .describe = describe,
     .legend = legend,
-    .page_legend = page_legend,
+    .page_legend = lab_pair_page_legend,
     .model_samples = LAB_PAIR_SAMPLES,
     .curves = &lab_curves_by_steps,
     .speed_note = LAB_PAIR_SPEED_NOTE,

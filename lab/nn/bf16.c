@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Two bfloat16 numbers that belong together in the depth are one 32-bit word here, the first in its lower half. Where
- * words come out the wrong way round, 16 × 16 of them are turned at a time.
- * Measured on one core with AVX-512, numbers of 512 × 512 matrices in a nanosecond: see docs/performance.md. */
+ * words come out the wrong way round, 16 × 16 of them are turned at a time. */
 #include "nn/bf16.h"
 #include "nn/clones.h"
 #include <string.h>

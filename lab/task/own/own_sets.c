@@ -169,3 +169,11 @@ cJSON *lab_own_words_json(const lab_word_index *words) {
         lab_json_put(list, NULL, cJSON_CreateString(words->words[i]));
     return list;
 }
+
+locus_status lab_own_take(lab_dataset *set, const lab_draw *draw, size_t have, locus_error *error) {
+    set->samples = draw->samples > 0 ? draw->samples : have;
+    return set->samples <= have && have > 0
+               ? LOCUS_OK
+               : lab_fail(error, LOCUS_ERROR_ARGUMENT, "n", "%zu samples are asked for, the set has %zu", set->samples,
+                          have);
+}

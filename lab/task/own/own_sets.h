@@ -39,4 +39,7 @@ locus_status lab_own_recall_words(lab_word_index *words, const struct cJSON *arr
 locus_status lab_own_fail_kept(locus_status status, const char *folder, const char *what, locus_error *error);
 struct cJSON *lab_own_words_json(const lab_word_index *words);
 
+/* How many samples a set has that has `have` of them: as many as are drawn, or all. */
+locus_status lab_own_take(lab_dataset *set, const lab_draw *draw, size_t have, locus_error *error);
+
 #endif

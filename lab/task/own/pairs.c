@@ -144,11 +144,7 @@ locus_status lab_pairs_generate(lab_dataset *set, const lab_draw *draw, locus_er
     if (status != LOCUS_OK)
         return status;
     const size_t have = count_rows(&all, draw->which);
-    set->samples = draw->samples > 0 ? draw->samples : have;
-    if (set->samples > have || have == 0) {
-        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "n", "%zu samples are asked for, the set has %zu", set->samples,
-                          have);
-    }
+    status = lab_own_take(set, draw, have, error);
     if (status == LOCUS_OK)
         status = fill(&all, set, draw->which, error);
     collection_free(&all);
