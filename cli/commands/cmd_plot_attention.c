@@ -48,9 +48,7 @@ static int draw(const cli_arguments *arguments, const lab_run *trained, const la
     char title[300];
     locus_status status = lab_attention_input_make(&input, config, folder, text, number, &error);
     if (status != LOCUS_OK)
-        return status == LOCUS_ERROR_ARGUMENT && strcmp(error.argument, "input") == 0
-                   ? cli_failure("--input: %s", error.message)
-                   : cli_failure("%s", error.message);
+        return cli_failure("%s", error.message);
     status = lab_attention_maps_make(&maps, model, &input.batch, &error);
     snprintf(title, sizeof title, "%.120s · %.80s · %.80s", trained->name, trained->task, trained->encoding);
     if (status == LOCUS_OK)

@@ -22,7 +22,7 @@ static locus_status check(const lab_train_config *config, const char *text, locu
     const lab_task_class *class = config->task->class;
     if (class->vocabulary == NULL)
         return refuse(error, "pictures have no tokens that could be named: attention is drawn of words, trees, "
-                             "problems, texts, expressions and labelled sequences");
+                             "problems, texts, expressions, labelled sequences and pairs");
     if (text != NULL && (class->read_input == NULL || config->pretrained_digest != 0))
         return refuse(error, config->pretrained_digest != 0
                                  ? "--input: what a pretrained encoder reads comes from the test set: --sample N"
@@ -32,18 +32,28 @@ static locus_status check(const lab_train_config *config, const char *text, locu
     return LOCUS_OK;
 }
 
+static locus_status open_typed(lab_dataset *set, const lab_train_config *config, const lab_task_options *options,
+                               const char *text, locus_error *error) {
+    const lab_task_class *class = config->task->class;
+    locus_error local;
+    const locus_status status = class->read_input(set, config->task, options, text, &local);
+    if (status == LOCUS_ERROR_ARGUMENT)
+        return lab_fail(error, status, "input", "--input: %s", local.message);
+    if (status != LOCUS_OK)
+        return lab_fail(error, status, local.argument, "%s", local.message);
+    if (class->architecture == LAB_ENCODER_DECODER && set->target_offsets == NULL)
+        return refuse(error,
+                      "--input: an input alone has no target, which the decoder reads: --sample N takes both from "
+                      "the test set");
+    return LOCUS_OK;
+}
+
 static locus_status open_set(lab_dataset *set, const lab_train_config *config, const char *folder, const char *text,
                              size_t number, locus_error *error) {
     lab_task_options options = config->data;
     options.kept = folder;
-    if (text != NULL) {
-        const locus_status status = config->task->class->read_input(set, config->task, &options, text, error);
-        return status == LOCUS_OK && config->task->class->architecture == LAB_ENCODER_DECODER &&
-                       set->target_offsets == NULL
-                   ? refuse(error, "an input alone has no target, which the decoder reads: --sample N takes both from "
-                                   "the test set")
-                   : status;
-    }
+    if (text != NULL)
+        return open_typed(set, config, &options, text, error);
     lab_train_set_request request = {.which = LAB_SET_TEST, .samples = number, .tokenizer = folder};
     if (config->task->generate != NULL && config->task->open_sequences != NULL) {
         const lab_draw draw = {config->task, &options, LAB_SET_TEST, number, config->data_seed};
