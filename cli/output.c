@@ -143,6 +143,13 @@ int cli_error(const locus_error *error) {
     return error->status == LOCUS_ERROR_SPEC ? 2 : 1;
 }
 
+int cli_refusal(const locus_error *error) {
+    if (error->status != LOCUS_ERROR_ARGUMENT)
+        return cli_error(error);
+    return cli_usage_error("%s%s%s%s", *error->argument ? "--" : "", error->argument, *error->argument ? ": " : "",
+                           error->message);
+}
+
 /* Short enough for a line of a terminal, and shown by it as it is. */
 static bool can_be_shown(const char *text) {
     const size_t length = strlen(text);

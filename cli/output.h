@@ -31,7 +31,9 @@ int cli_usage_error(const char *format, ...) CLI_PRINTF(1, 2); /* returns 2 */
 int cli_failure(const char *format, ...) CLI_PRINTF(1, 2);     /* returns 1 */
 /* The error's message. 2 for a text that cannot be parsed (SPEC), else 1. */
 int cli_error(const locus_error *error);
-/* The same for an error about `text`: if the error has an offset, the text and a caret line follow. */
+/* The same where an ARGUMENT is what the user asked for: bad usage, and the option that it names stands before. */
+int cli_refusal(const locus_error *error);
+/* As cli_error for an error about `text`: if the error has an offset, the text and a caret line follow. */
 int cli_error_in(const char *text, const locus_error *error);
 /* One line "locus: …" on standard error that is no error; not with --quiet. */
 void cli_note(const char *format, ...) CLI_PRINTF(1, 2);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses, parametrises and binds the encoding of a command; reads and writes its arrays. */
 #include "encoding_argument.h"
+#include "bound/position_text.h"
 #include "command.h"
 #include "io/npy.h"
 #include "output.h"
@@ -99,6 +100,23 @@ int cli_encoding_need_site(const lab_bound *encoding, const cli_arguments *argum
     const char *spec = arguments->operands[0];
     return cli_usage_error("%s: '%.200s%s' does not act on %s%s", arguments->command->name, spec,
                            strlen(spec) > 200 ? "…" : "", place, hint);
+}
+
+/* ---- positions ---- */
+
+int cli_positions_read(lab_position_list *list, const cli_arguments *arguments, const char *option,
+                       const locus_group *group) {
+    locus_error error;
+    const char *text = cli_text(arguments, option);
+    const int status = cli_require(arguments, option);
+    if (status != 0 || lab_position_list_parse(list, group, option, text, &error) == LOCUS_OK)
+        return status;
+    return error.status == LOCUS_ERROR_ARGUMENT ? cli_refusal(&error) : cli_error_in(text, &error);
+}
+
+int cli_positions_one_sequence(locus_positions **positions, const lab_position_list *list) {
+    locus_error error = {.offset = -1};
+    return lab_positions_one_sequence(positions, list, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 
 /* ---- arrays ---- */

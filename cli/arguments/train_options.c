@@ -91,13 +91,10 @@ static int put_test_sets(cli_arguments *arguments, lab_train_config *config) {
 static int try_draw(const lab_draw *draw, lab_draw_function *function) {
     lab_dataset none;
     locus_error error;
-    const locus_status status = function(&none, draw, &error);
-    if (status == LOCUS_OK) {
-        lab_dataset_destroy(&none);
-        return 0;
-    }
-    return status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("--%s: %s", error.argument, error.message)
-                                          : cli_error(&error);
+    if (function(&none, draw, &error) != LOCUS_OK)
+        return cli_refusal(&error);
+    lab_dataset_destroy(&none);
+    return 0;
 }
 
 /* What the task cannot draw from is bad usage; nothing is drawn, and of what is read only sequences are looked at. */

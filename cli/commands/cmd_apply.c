@@ -3,7 +3,6 @@
 #include "command.h"
 #include "encoding_argument.h"
 #include "output.h"
-#include "positions_argument.h"
 #include "stop.h"
 
 static int transform(const lab_bound *encoding, const lab_position_list *list, bool inverse, const lab_array *x) {

@@ -16,7 +16,6 @@
 #include "io/safetensors.h"
 #include "output.h"
 #include "pair_arrays.h"
-#include "positions_argument.h"
 #include "stop.h"
 
 #include <stdlib.h>

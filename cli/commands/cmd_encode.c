@@ -9,7 +9,6 @@
 #include "command.h"
 #include "encoding_argument.h"
 #include "output.h"
-#include "positions_argument.h"
 
 #include <string.h>
 

@@ -105,18 +105,12 @@ static int write_file(const fold_job *job, const char *path) {
                : cli_error(&error);
 }
 
-static bool is_safetensors(const char *path) {
-    static const char end[] = ".safetensors";
-    size_t length = strlen(path);
-    return length >= sizeof end - 1 && strcmp(path + length - (sizeof end - 1), end) == 0;
-}
-
 /* A folder's name does not look like a file's, unless the folder is there. */
 static int check_output(const char *path) {
     struct stat there;
     const bool folder = stat(path, &there) == 0 && S_ISDIR(there.st_mode);
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    return is_safetensors(path) || !strchr(name, '.') || folder
+    return lab_name_ends(path, ".safetensors") || !strchr(name, '.') || folder
                ? 0
                : cli_usage_error("fold: --output %s: must end in .safetensors, or be a folder", path);
 }
@@ -134,7 +128,7 @@ static int print_json(const fold_job *job, const char *spec, const char *params)
 static int write_results(const fold_job *job) {
     char *spec = cli_encoding_text(job->folding.target.encoding), params[1100];
     const char *output = cli_text(job->arguments, "output");
-    const bool one_file = is_safetensors(output);
+    const bool one_file = lab_name_ends(output, ".safetensors");
     int status = !spec ? 1 : one_file ? write_file(job, output) : write_folder(job, output);
     snprintf(params, sizeof params, "%s%s", output, one_file ? "" : "/params.safetensors");
     if (status == 0 && !cli_flag(job->arguments, "json"))

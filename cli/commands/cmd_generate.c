@@ -25,10 +25,9 @@ typedef struct decoded {
 
 static int type_sample(lab_dataset *set, const char *text, const lab_train_config *config) {
     locus_error error;
-    const locus_status status = config->task->class->read_input(set, config->task, &config->data, text, &error);
-    return status == LOCUS_OK               ? 0
-           : status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("--%s: %s", error.argument, error.message)
-                                            : cli_error(&error);
+    return config->task->class->read_input(set, config->task, &config->data, text, &error) == LOCUS_OK
+               ? 0
+               : cli_refusal(&error);
 }
 
 /* Of one's own samples those of the file that is named, or of the test set; all of them if there are fewer. */

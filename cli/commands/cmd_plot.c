@@ -4,7 +4,6 @@
 #include "encoding_argument.h"
 #include "output.h"
 #include "picture_argument.h"
-#include "positions_argument.h"
 #include "report/figures/figure.h"
 #include "report/figures/svg_file.h"
 

@@ -2,6 +2,7 @@
 /* locus train: trains one model with one encoding on one task, or goes on where it was stopped or killed. */
 #include "command.h"
 #include "continued.h"
+#include "io/folder.h"
 #include "job_ranks.h"
 #include "output.h"
 #include "score_columns.h"
@@ -149,7 +150,6 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
 /* A file, or the best parameters of a run; from malloc. */
 static int find_init(const cli_arguments *arguments, const cli_store *store, char **path) {
     const char *from = cli_text(arguments, "init-from");
-    const size_t length = from != NULL ? strlen(from) : 0;
     lab_run run;
     locus_error error;
     *path = NULL;
@@ -157,7 +157,7 @@ static int find_init(const cli_arguments *arguments, const cli_store *store, cha
         return 0;
     if (cli_given_by_user(arguments, "pretrained"))
         return cli_usage_error("--init-from and --pretrained both say what the training begins with: give one of them");
-    if (length > 12 && strcmp(from + length - 12, ".safetensors") == 0) {
+    if (lab_name_ends(from, ".safetensors")) {
         *path = strdup(from);
         return *path != NULL ? 0 : cli_failure("out of memory");
     }

@@ -150,10 +150,9 @@ static int read_arguments(record *from, const cli_command *command) {
 /* "x.json" → "x.md". */
 static char *markdown_path(const char *path) {
     const size_t length = strlen(path);
-    const bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
     char *made = malloc(length + 4);
     if (made != NULL)
-        snprintf(made, length + 4, "%.*s.md", (int)(json ? length - 5 : length), path);
+        snprintf(made, length + 4, "%.*s.md", (int)(lab_name_ends(path, ".json") ? length - 5 : length), path);
     return made;
 }
 

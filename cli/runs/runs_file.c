@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runs_file.h"
 
+#include "io/folder.h"
 #include "output.h"
 #include "train/store/run_export.h"
 #include "train/store/run_file.h"
@@ -119,8 +120,7 @@ static int import_json(const cli_store *store, const cli_arguments *arguments, c
 }
 
 static int import_file(const cli_store *store, const cli_arguments *arguments, const char *path) {
-    const size_t length = strlen(path);
-    const bool named = length > 3 && strcmp(path + length - 3, ".db") == 0; /* one that is empty or damaged, too */
+    const bool named = lab_name_ends(path, ".db"); /* one that is empty or damaged, too */
     return (named || lab_store_is_one(path) ? import_store : import_json)(store, arguments, path);
 }
 

@@ -15,6 +15,11 @@ char *lab_folder_of(const char *path) {
     return length == 0 ? strdup(".") : strndup(path, length > 1 ? length - 1 : 1);
 }
 
+bool lab_name_ends(const char *name, const char *end) {
+    const size_t length = strlen(name), tail = strlen(end);
+    return length >= tail && strcmp(name + length - tail, end) == 0;
+}
+
 static locus_status create_one(const char *path, locus_error *error) {
     struct stat facts;
     if (mkdir(path, 0777) == 0)

@@ -6,6 +6,7 @@
  * 0, gains 1. Embedding: N(0, 1/D), N(0, 1) or N(0, 0.02²); token types: N(0, 0.02²). Convolution: N(0, 2 / in), which
  * keeps the size of what a rectifier passes (He et al. 2015). The encodings draw their own. */
 #include "io/fail.h"
+#include "io/folder.h"
 #include "model/model_parts.h"
 #include <math.h>
 #include <stdarg.h>
@@ -251,11 +252,6 @@ static void draw_uniform(float *value, size_t count, double bound, const locus_r
     }
 }
 
-static bool ends_with(const char *name, const char *end) {
-    size_t length = strlen(name), tail = strlen(end);
-    return length >= tail && strcmp(name + length - tail, end) == 0;
-}
-
 static void draw_normal(const lab_parameter *p, double deviation, const locus_random *random) {
     for (size_t i = 0; i < p->count; ++i)
         p->value[i] = (float)(deviation * locus_random_normal(random, i));
@@ -274,7 +270,7 @@ static void initialise_tensor(const lab_model *model, lab_parameter *p, const lo
     } else if (p->rank == 2) {
         draw_uniform(p->value, p->count, sqrt(6.0 / (double)(p->shape[0] + p->shape[1])), random);
     } else {
-        float value = ends_with(p->name, ".weight") ? 1.0f : 0.0f; /* a norm's gain, or a bias */
+        float value = lab_name_ends(p->name, ".weight") ? 1.0f : 0.0f; /* a norm's gain, or a bias */
         for (size_t i = 0; i < p->count; ++i)
             p->value[i] = value;
     }

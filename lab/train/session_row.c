@@ -3,6 +3,7 @@
 #include "train/session.h"
 
 #include "io/fail.h"
+#include "io/folder.h"
 #include "train/machine.h"
 
 #include <cjson/cJSON.h>
@@ -63,11 +64,6 @@ locus_status lab_session_tell_parent(lab_session *session, locus_error *error) {
                : lab_fail_memory(error, "a run's record");
 }
 
-static bool ends_with(const char *text, const char *end) {
-    const size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 /* This program's version, behind those of the programs that made the steps so far. */
 static bool add_version(lab_session *session) {
     char version[96];
@@ -75,7 +71,7 @@ static bool add_version(lab_session *session) {
     lab_version_text(version, sizeof version);
     if (session->state.step == 0 || *before == '\0')
         return set_text(&session->run->version, version);
-    if (ends_with(before, version))
+    if (lab_name_ends(before, version))
         return true;
     const size_t size = strlen(before) + strlen(version) + 8;
     char *both = malloc(size);

@@ -8,13 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool ends_with(const char *text, const char *end) {
-    const size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 bool lab_picture_named(const char *path) {
-    return ends_with(path, ".svg") || ends_with(path, ".png") || ends_with(path, ".pdf") ||
+    return lab_name_ends(path, ".svg") || lab_name_ends(path, ".png") || lab_name_ends(path, ".pdf") ||
            strncmp(path, "/dev/", 5) == 0;
 }
 
@@ -29,7 +24,7 @@ static locus_status write_bytes(const char *data, size_t bytes, const char *path
 }
 
 locus_status lab_svg_write(const char *svg, size_t bytes, const char *path, locus_error *error) {
-    const bool png = ends_with(path, ".png"), pdf = ends_with(path, ".pdf");
+    const bool png = lab_name_ends(path, ".png"), pdf = lab_name_ends(path, ".pdf");
     char *picture;
     if (!lab_picture_named(path)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "output",

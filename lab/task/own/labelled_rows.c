@@ -3,6 +3,7 @@
 #include "task/own/labelled_rows.h"
 
 #include "io/fail.h"
+#include "io/folder.h"
 #include "io/json.h"
 #include "task/own/own_sets.h"
 
@@ -99,11 +100,6 @@ static locus_status read_json(lab_labelled_row *row, const char *line, size_t by
 
 /* ---- files ---- */
 
-static bool is_tabbed(const char *path) {
-    const size_t length = strlen(path);
-    return length >= 4 && strcmp(path + length - 4, ".tsv") == 0;
-}
-
 /* Room for one more row; NULL: no memory. */
 static lab_labelled_row *next_row(lab_labelled_rows *rows) {
     if (rows->count == rows->room) {
@@ -133,7 +129,7 @@ static locus_status read_line(void *context, size_t number, const char *line, si
     row->line = number;
     rows->count++; /* so that it is freed with the others */
     const locus_status status =
-        is_tabbed(row->path) ? read_tabbed(row, line, bytes, error) : read_json(row, line, bytes, error);
+        lab_name_ends(row->path, ".tsv") ? read_tabbed(row, line, bytes, error) : read_json(row, line, bytes, error);
     if (status != LOCUS_OK)
         return status;
     if (rows->count > 1 && rows->ids != (row->ids != NULL))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --positions P on the group of an encoding:
+/* Positions as one writes them, on the group of an encoding:
  *
  *   0:100        on seq and cycle: a range without its end, ends may be negative
  *   0,5,7        on every group: a list of paths, such as 1+2,-1 or (3,1),(3,2)
@@ -9,21 +9,15 @@
  *   P.npy        int32 or int64: [n] on seq and cycle, [n, coordinates] on their products, [n, depth] of branch
  *                indices from 0, padded with −1, on a tree; products with trees come as text. float16, float32 or
  *                float64 on seq [n] and grids [n, axes]: real numbers
- *   P            on every group: a text file with one path to a line
- *
- * What cannot be read as an argument is bad usage (2); what is wrong in a file is a failure (1). */
-#ifndef CLI_POSITIONS_ARGUMENT_H
-#define CLI_POSITIONS_ARGUMENT_H
+ *   P            on every group: a text file with one path to a line */
+#ifndef LAB_POSITION_TEXT_H
+#define LAB_POSITION_TEXT_H
 
 #include "bound/position_list.h"
-#include "options.h"
 
-/* `group` is that of the encoding (locus_encoding_group) and must outlive the list. 0 and filled; else the exit status
- * after one line on standard error. */
-int cli_positions_read(lab_position_list *list, const cli_arguments *arguments, const char *option,
-                       const locus_group *group);
-
-/* The positions of one sequence that fills a buffer. */
-int cli_positions_one_sequence(locus_positions **positions, const lab_position_list *list);
+/* Fills an empty list; `group` must outlive it. Messages begin with the name of the option that has the text. ARGUMENT,
+ * or SPEC with its place: the text cannot be read. IO: something is wrong in a file. */
+locus_status lab_position_list_parse(lab_position_list *list, const locus_group *group, const char *option,
+                                     const char *text, locus_error *error);
 
 #endif

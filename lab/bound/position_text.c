@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads positions in the forms that positions_argument.h lists; real numbers in positions_reals.c. Nothing is rounded,
+/* Reads positions in the forms that position_text.h lists; real numbers in position_reals.c. Nothing is rounded,
  * clamped or guessed. */
-#include "positions_argument.h"
-#include "command.h"
+#include "bound/position_text.h"
+
+#include "bound/position_reals.h"
+#include "io/fail.h"
 #include "io/file.h"
 #include "io/npy.h"
-#include "output.h"
-#include "positions_reals.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,26 +16,17 @@
 
 #define MOST_POSITIONS ((int64_t)1 << 30)
 
-/* What is being read, and from where. */
-typedef struct reader {
-    lab_position_list *list;
-    const char *option, *text;
-    size_t coordinates;
-    bool trees;
-    char group[64]; /* for messages */
-} reader;
-
-static int reserve_values(reader *r, size_t count) {
+static locus_status reserve_values(lab_position_reader *r, size_t count) {
     size_t bytes = sizeof *r->list->values;
     if (count <= SIZE_MAX / bytes / r->coordinates)
         r->list->values = calloc(count * r->coordinates, bytes);
     r->list->count = count;
-    return r->list->values ? 0 : cli_failure("out of memory for %zu positions", count);
+    return r->list->values ? LOCUS_OK : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
 }
 
-static int reserve_paths(reader *r, size_t count) {
+static locus_status reserve_paths(lab_position_reader *r, size_t count) {
     r->list->paths = calloc(count ? count : 1, sizeof *r->list->paths);
-    return r->list->paths ? 0 : cli_failure("out of memory for %zu positions", count);
+    return r->list->paths ? LOCUS_OK : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
 }
 
 /* ---- ranges and boxes ---- */
@@ -61,25 +52,25 @@ static void example_box(size_t coordinates, char *text, size_t size) {
     snprintf(text + used, size - used, "%s or a file", coordinates > 8 ? "x…" : "");
 }
 
-static int read_range(reader *r) {
+static locus_status read_range(lab_position_reader *r) {
     const char *at = r->text;
     int64_t first = 0, end = 0;
     if (!take_integer(&at, &first) || *at++ != ':' || !take_integer(&at, &end) || *at)
-        return cli_usage_error("--%s %s: not a range (0:100) nor a list of paths (0,5,7)", r->option, r->text);
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: not a range (0:100) nor a list of paths (0,5,7)", r->option, r->text);
     if (r->trees || r->coordinates > 1) {
         char box[64] = "paths, such as 0,1,1+2, or a file";
         if (!r->trees)
             example_box(r->coordinates, box, sizeof box);
-        return cli_usage_error("--%s %s: '%s' has no ranges; give %s", r->option, r->text, r->group, box);
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: '%s' has no ranges; give %s", r->option, r->text, r->group, box);
     }
     if (first >= end) {
-        return cli_usage_error("--%s %s: the range is empty; it goes from its first number up to, without, its second",
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: the range is empty; it goes from its first number up to, without, its second",
                                r->option, r->text);
     }
     if (first < INT64_MIN / 4 || end > INT64_MAX / 4 || end - first > MOST_POSITIONS)
-        return cli_usage_error("--%s %s: more than %" PRId64 " positions", r->option, r->text, MOST_POSITIONS);
-    int status = reserve_values(r, (size_t)(end - first));
-    for (size_t i = 0; status == 0 && i < r->list->count; i++)
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: more than %" PRId64 " positions", r->option, r->text, MOST_POSITIONS);
+    locus_status status = reserve_values(r, (size_t)(end - first));
+    for (size_t i = 0; status == LOCUS_OK && i < r->list->count; i++)
         r->list->values[i] = first + (int64_t)i;
     return status;
 }
@@ -90,17 +81,17 @@ static size_t take_sizes(const char *text, int64_t *sizes, size_t room) {
     for (const char *at = text + strlen("grid:");; at++) {
         int64_t size = 0;
         if (!isdigit((unsigned char)*at) || !take_integer(&at, &size) || size == 0)
-            return 0;
+            return LOCUS_OK;
         if (count < room)
             sizes[count] = size;
         count++;
         if (*at != 'x')
-            return *at ? 0 : count;
+            return *at ? LOCUS_OK : count;
     }
 }
 
 /* Row by row: the last coordinate runs fastest. */
-static void fill_box(reader *r, const int64_t *sizes) {
+static void fill_box(lab_position_reader *r, const int64_t *sizes) {
     int64_t *values = r->list->values;
     for (size_t i = 0; i < r->list->count; i++) {
         size_t rest = i;
@@ -109,40 +100,42 @@ static void fill_box(reader *r, const int64_t *sizes) {
     }
 }
 
-static int read_box(reader *r) {
+static locus_status read_box(lab_position_reader *r) {
     enum { MOST_SIZES = 64 };
     int64_t sizes[MOST_SIZES], total = 1;
     size_t count = take_sizes(r->text, sizes, MOST_SIZES);
     if (count == 0)
-        return cli_usage_error("--%s %s: not a box; write its sizes, each from 1, as in grid:4x6", r->option, r->text);
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: not a box; write its sizes, each from 1, as in grid:4x6", r->option, r->text);
     if (r->trees) {
-        return cli_usage_error("--%s %s: '%s' has a tree, which no box describes; give paths or a text file", r->option,
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: '%s' has a tree, which no box describes; give paths or a text file", r->option,
                                r->text, r->group);
     }
     if (count != r->coordinates || count > MOST_SIZES) {
-        return cli_usage_error("--%s %s: has %zu size%s, '%s' has %zu coordinate%s; give one for each", r->option,
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: has %zu size%s, '%s' has %zu coordinate%s; give one for each", r->option,
                                r->text, count, count == 1 ? "" : "s", r->group, r->coordinates,
                                r->coordinates == 1 ? "" : "s");
     }
     for (size_t c = 0; c < count; c++) {
         if (sizes[c] > MOST_POSITIONS / total)
-            return cli_usage_error("--%s %s: more than %" PRId64 " positions", r->option, r->text, MOST_POSITIONS);
+            return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: more than %" PRId64 " positions", r->option, r->text, MOST_POSITIONS);
         total *= sizes[c];
     }
-    int status = reserve_values(r, (size_t)total);
-    if (status == 0)
+    locus_status status = reserve_values(r, (size_t)total);
+    if (status == LOCUS_OK)
         fill_box(r, sizes);
     return status;
 }
 
 /* ---- lists ---- */
 
-/* The error of one item, which begins at `offset` of the argument, with the option's name. */
-static int bad_item(const reader *r, size_t offset, const locus_error *error) {
-    locus_error whole = *error;
-    whole.offset += error->offset >= 0 ? (ptrdiff_t)offset : 0;
-    snprintf(whole.message, sizeof whole.message, "--%s: %.400s", r->option, error->message);
-    return cli_error_in(r->text, &whole);
+/* An item is wrong that begins at `offset` of the argument: the option's name goes before what is wrong with it. */
+static locus_status bad_item(const lab_position_reader *r, size_t offset, const locus_error *found) {
+    const locus_status status = lab_fail(r->error, found->status, NULL, "--%s: %.400s", r->option, found->message);
+    if (r->error && found->offset >= 0) {
+        r->error->offset = found->offset + (ptrdiff_t)offset;
+        r->error->length = found->length;
+    }
+    return status;
 }
 
 /* The end of the item at `text`: a comma outside parentheses, or the end. */
@@ -155,13 +148,13 @@ static const char *item_end(const char *text) {
     return text;
 }
 
-static int read_list(reader *r) {
+static locus_status read_list(lab_position_reader *r) {
     size_t count = 1;
     for (const char *c = item_end(r->text); *c; c = item_end(c + 1))
         count++;
     char *copy = malloc(strlen(r->text) + 1);
-    int status = copy ? reserve_paths(r, count) : cli_failure("out of memory for %zu positions", count);
-    for (const char *at = r->text; status == 0; at++) {
+    locus_status status = copy ? reserve_paths(r, count) : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
+    for (const char *at = r->text; status == LOCUS_OK; at++) {
         locus_error error = {.offset = -1};
         const char *end = item_end(at);
         size_t length = (size_t)(end - at);
@@ -182,28 +175,28 @@ static int read_list(reader *r) {
 
 /* ---- .npy ---- */
 
-static int check_rank(const reader *r, const lab_array *array, size_t rank, const char *layout) {
+static locus_status check_rank(const lab_position_reader *r, const lab_array *array, size_t rank, const char *layout) {
     if (array->rank == rank)
-        return 0;
-    return cli_failure("--%s %s: has %zu dimension%s; positions on '%s' have %s", r->option, r->text, array->rank,
+        return LOCUS_OK;
+    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: has %zu dimension%s; positions on '%s' have %s", r->option, r->text, array->rank,
                        array->rank == 1 ? "" : "s", r->group, layout);
 }
 
-static int read_integers(reader *r, const lab_array *array) {
-    int status = check_rank(r, array, r->coordinates > 1 ? 2 : 1,
+static locus_status read_integers(lab_position_reader *r, const lab_array *array) {
+    locus_status status = check_rank(r, array, r->coordinates > 1 ? 2 : 1,
                             r->coordinates > 1 ? "two ([tokens, coordinates])" : "one ([tokens])");
-    if (status == 0 && r->coordinates > 1 && (size_t)array->shape[1] != r->coordinates) {
-        status = cli_failure("--%s %s: has %" PRId64 " columns; '%s' has %zu coordinates", r->option, r->text,
+    if (status == LOCUS_OK && r->coordinates > 1 && (size_t)array->shape[1] != r->coordinates) {
+        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: has %" PRId64 " columns; '%s' has %zu coordinates", r->option, r->text,
                              array->shape[1], r->group, r->coordinates);
     }
-    status = status ? status : reserve_values(r, (size_t)array->shape[0]);
-    for (size_t i = 0; status == 0 && i < lab_array_count(array); i++)
+    status = status != LOCUS_OK ? status : reserve_values(r, (size_t)array->shape[0]);
+    for (size_t i = 0; status == LOCUS_OK && i < lab_array_count(array); i++)
         r->list->values[i] = lab_array_integer(array, i);
     return status;
 }
 
 /* A row of branch indices as text: 0 2 −1 becomes 1+3. */
-static int row_text(const reader *r, const lab_array *array, size_t row, int64_t branches, char *text) {
+static locus_status row_text(const lab_position_reader *r, const lab_array *array, size_t row, int64_t branches, char *text) {
     size_t depth = (size_t)array->shape[1], letters = 0;
     memcpy(text, "0", sizeof "0");
     for (size_t i = 0; i < depth; i++) {
@@ -211,53 +204,52 @@ static int row_text(const reader *r, const lab_array *array, size_t row, int64_t
         if (index == -1)
             continue;
         if (letters < i) {
-            return cli_failure("--%s %s, row %zu: branch %" PRId64
+            return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, row %zu: branch %" PRId64
                                " stands behind a -1; only the end of a row is padded",
                                r->option, r->text, row, index);
         }
         if (index < 0 || index >= branches) {
-            return cli_failure("--%s %s, row %zu: '%s' has no branch index %" PRId64 "; they count from 0 to %" PRId64
+            return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, row %zu: '%s' has no branch index %" PRId64 "; they count from 0 to %" PRId64
                                ", and -1 pads",
                                r->option, r->text, row, r->group, index, branches - 1);
         }
         letters++;
         text += sprintf(text, "%s%" PRId64, letters > 1 ? "+" : "", index + 1);
     }
-    return 0;
+    return LOCUS_OK;
 }
 
-static int read_branches(reader *r, const lab_array *array) {
+static locus_status read_branches(lab_position_reader *r, const lab_array *array) {
     enum { MOST_DIGITS = 20 };
-    int status = check_rank(r, array, 2, "two ([tokens, depth], branches from 0, padded with -1)");
+    locus_status status = check_rank(r, array, 2, "two ([tokens, depth], branches from 0, padded with -1)");
     if (status)
         return status;
     size_t rows = (size_t)array->shape[0];
     char *text = malloc((size_t)array->shape[1] * (MOST_DIGITS + 1) + 2);
-    status = text ? reserve_paths(r, rows) : cli_failure("out of memory for %zu positions", rows);
+    status = text ? reserve_paths(r, rows) : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", rows);
     int64_t branches = locus_group_coordinate(r->list->group, 0).size;
-    for (size_t row = 0; status == 0 && row < rows; row++) {
+    for (size_t row = 0; status == LOCUS_OK && row < rows; row++) {
         locus_error error = {.offset = -1};
         status = row_text(r, array, row, branches, text);
-        if (status == 0 && locus_path_parse(r->list->group, text, &r->list->paths[row], &error) != LOCUS_OK)
-            status = cli_error(&error);
-        r->list->count += status == 0;
+        if (status == LOCUS_OK && locus_path_parse(r->list->group, text, &r->list->paths[row], &error) != LOCUS_OK)
+            status = lab_fail(r->error, error.status, error.argument, "%s", error.message);
+        r->list->count += status == LOCUS_OK;
     }
     free(text);
     return status;
 }
 
-static int read_npy(reader *r) {
+static locus_status read_npy(lab_position_reader *r) {
     lab_array array = {0};
-    locus_error error = {.offset = -1};
-    if (lab_npy_read(&array, r->text, &error) != LOCUS_OK)
-        return cli_error(&error);
-    int status = 0;
+    locus_status status = lab_npy_read(&array, r->text, r->error);
+    if (status != LOCUS_OK)
+        return status;
     if (array.rank > 0 && array.shape[0] == 0) {
-        status = cli_failure("--%s %s: is empty", r->option, r->text);
+        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: is empty", r->option, r->text);
     } else if (array.dtype == LAB_F32 || array.dtype == LAB_F64) {
-        status = cli_reals_read_npy(r->list, r->option, r->text, &array);
+        status = lab_reals_npy(r, &array);
     } else if (r->trees && r->coordinates > 1) {
-        status = cli_failure("--%s %s: a product with trees such as '%s' has no .npy form; give a text file with one "
+        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: a product with trees such as '%s' has no .npy form; give a text file with one "
                              "path to a line, such as (3,1+2)",
                              r->option, r->text, r->group);
     } else {
@@ -269,17 +261,17 @@ static int read_npy(reader *r) {
 
 /* ---- text files ---- */
 
-static int bad_line(const reader *r, size_t number, const char *line, const locus_error *error) {
+static locus_status bad_line(const lab_position_reader *r, size_t number, const char *line, const locus_error *error) {
     if (line[strspn(line, " \t")] == '\0')
-        return cli_failure("--%s %s, line %zu: is empty; every line holds one path", r->option, r->text, number);
-    return cli_failure("--%s %s, line %zu: %s", r->option, r->text, number, error->message);
+        return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, line %zu: is empty; every line holds one path", r->option, r->text, number);
+    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, line %zu: %s", r->option, r->text, number, error->message);
 }
 
 /* Cuts `data` into its lines, each of them a path. */
-static int read_lines(reader *r, char *data) {
-    int status = 0;
+static locus_status read_lines(lab_position_reader *r, char *data) {
+    locus_status status = LOCUS_OK;
     size_t number = 0;
-    for (char *line = data; *line && status == 0;) {
+    for (char *line = data; *line && status == LOCUS_OK;) {
         locus_error error = {.offset = -1};
         size_t length = strcspn(line, "\n");
         bool last = line[length] == '\0';
@@ -293,31 +285,31 @@ static int read_lines(reader *r, char *data) {
             r->list->count++;
         line += length + !last;
     }
-    if (status == 0 && r->list->count == 0)
-        status = cli_failure("--%s %s: is empty", r->option, r->text);
+    if (status == LOCUS_OK && r->list->count == 0)
+        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: is empty", r->option, r->text);
     return status;
 }
 
-static int read_text(reader *r) {
+static locus_status read_text(lab_position_reader *r) {
     char *data = NULL;
     size_t bytes = 0, lines = 1;
     locus_error error = {.offset = -1};
     if (!r->text[0]) {
-        return cli_usage_error("--%s: is empty; give a range (0:100), a list (0,5,7), a box (grid:4x6) or a file",
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s: is empty; give a range (0:100), a list (0,5,7), a box (grid:4x6) or a file",
                                r->option);
     }
     if (lab_file_read(r->text, &data, &bytes, &error) != LOCUS_OK) {
-        return cli_failure("--%s %s: no range (0:100), list (0,5,7) or box (grid:4x6), and no file: %s", r->option,
+        return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: no range (0:100), list (0,5,7) or box (grid:4x6), and no file: %s", r->option,
                            r->text, error.message);
     }
     for (size_t i = 0; i < bytes; i++)
         lines += data[i] == '\n';
-    int status = strlen(data) != bytes ? cli_failure("--%s %s: is not a text file", r->option, r->text) : 0;
-    if (status == 0 && cli_reals_are_lines(data)) {
-        status = cli_reals_read_lines(r->list, r->option, r->text, data);
-    } else {
-        status = status ? status : reserve_paths(r, lines);
-        status = status ? status : read_lines(r, data);
+    locus_status status = strlen(data) != bytes ? lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: is not a text file", r->option, r->text) : 0;
+    if (status == LOCUS_OK && lab_reals_are_lines(data)) {
+        status = lab_reals_lines(r, data);
+    } else if (status == LOCUS_OK) {
+        status = reserve_paths(r, lines);
+        status = status != LOCUS_OK ? status : read_lines(r, data);
     }
     free(data);
     return status;
@@ -325,48 +317,36 @@ static int read_text(reader *r) {
 
 /* ---- all of them ---- */
 
-static bool ends_with(const char *text, const char *end) {
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
-static int describe_group(reader *r) {
+static locus_status describe_group(lab_position_reader *r) {
     r->coordinates = locus_group_coordinates(r->list->group);
     locus_group_text(r->list->group, r->group, sizeof r->group);
-    if (r->coordinates == SIZE_MAX)
-        return cli_failure("--%s %s: '%s' has more axes than memory can hold", r->option, r->text, r->group);
+    if (r->coordinates == SIZE_MAX) {
+        return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: '%s' has more axes than memory can hold", r->option,
+                        r->text, r->group);
+    }
     for (size_t c = 0; c < r->coordinates && !r->trees; c++)
         r->trees = locus_group_coordinate(r->list->group, c).kind == LOCUS_COORDINATE_TREE;
-    return 0;
+    return LOCUS_OK;
 }
 
-int cli_positions_read(lab_position_list *list, const cli_arguments *arguments, const char *option,
-                       const locus_group *group) {
+locus_status lab_position_list_parse(lab_position_list *list, const locus_group *group, const char *option,
+                                     const char *text, locus_error *error) {
     *list = (lab_position_list){.group = group};
-    int status = cli_require(arguments, option);
-    if (status)
+    lab_position_reader r = {.list = list, .option = option, .text = text, .error = error};
+    locus_status status = describe_group(&r);
+    if (status != LOCUS_OK)
         return status;
-    const char *text = cli_text(arguments, option);
-    reader r = {.list = list, .option = option, .text = text};
-    status = describe_group(&r);
-    if (status)
-        return status;
-    if (ends_with(text, ".npy"))
+    if (lab_name_ends(text, ".npy"))
         status = read_npy(&r);
     else if (strncmp(text, "grid:", 5) == 0)
         status = read_box(&r);
-    else if (cli_reals_are_meant(text))
-        status = cli_reals_read_list(list, option, text);
+    else if (lab_reals_are_meant(text))
+        status = lab_reals_list(&r);
     else if (text[0] && text[strspn(text, "+-0123456789,:() ")] == '\0')
         status = strchr(text, ':') ? read_range(&r) : read_list(&r);
     else
         status = read_text(&r);
-    if (status)
+    if (status != LOCUS_OK)
         lab_position_list_free(list);
     return status;
-}
-
-int cli_positions_one_sequence(locus_positions **positions, const lab_position_list *list) {
-    locus_error error = {.offset = -1};
-    return lab_positions_one_sequence(positions, list, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
