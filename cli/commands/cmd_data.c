@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* locus data make, inspect: samples of the tasks, and what a set looks like. Words, trees and problems are JSON lines
- * (data_lines.h); images, text and expressions are in files of their own. */
+/* locus data make, inspect: samples of the tasks, and what a set looks like (lab/samples). */
 #include "command.h"
-#include "data_draw.h"
-#include "data_expressions.h"
-#include "data_images.h"
-#include "data_labelled.h"
-#include "data_lines.h"
-#include "data_pictures.h"
-#include "data_portrait.h"
-#include "data_text.h"
+#include "io/folder.h"
 #include "output.h"
+#include "samples/expression_lines.h"
+#include "samples/sample_lines.h"
+#include "samples/text_portrait.h"
+#include "stop.h"
+#include "task/own/pairs.h"
+#include "task/text_task.h"
 #include "task_options.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- options of a set ---- */
 
@@ -26,150 +25,257 @@ static const lab_task *find_task(const char *name) {
     return task;
 }
 
-/* What draws and shows a set of a task. */
-typedef int task_function(cli_arguments *arguments, const lab_task *task);
-
-static task_function make_none, make_pairs, inspect_pairs, inspect_own_pairs;
-
-/* Kinds whose sets are no JSON lines of pairs, and options of `data make` that are theirs alone. */
-static const struct data_kind {
-    const char *name;
-    task_function *make, *inspect;
-    const char *own[6];
-} data_kinds[] = {
-    {"images", cli_data_make_image, cli_data_inspect_images, {"image"}},
-    {"text",
-     cli_data_make_text,
-     cli_data_inspect_text,
-     {"train-text", "dev-text", "test-text", "vocabulary", "model", "json"}},
-    {"expressions", cli_data_make_expressions, cli_data_inspect_expressions, {NULL}},
-    {"labelled sequences", make_none, cli_data_inspect_labelled, {NULL}},
-    {"own pictures", cli_data_make_image, cli_data_inspect_pictures, {"image"}},
-    {"own pairs", make_none, inspect_own_pairs, {NULL}},
-    {NULL, make_pairs, inspect_pairs, {NULL}}, /* all others */
+/* Options of `data make` that are for some of what is made alone, and whose they are. */
+static const struct {
+    const char *name, *whose;
+    lab_making making;
+} own_options[] = {
+    {"image", "images", LAB_MAKES_PICTURES},  {"train-text", "text", LAB_MAKES_TOKENS},
+    {"dev-text", "text", LAB_MAKES_TOKENS},   {"test-text", "text", LAB_MAKES_TOKENS},
+    {"vocabulary", "text", LAB_MAKES_TOKENS}, {"model", "text", LAB_MAKES_TOKENS},
+    {"json", "text", LAB_MAKES_TOKENS},
 };
-
-static const struct data_kind *kind_of(const lab_task *task) {
-    const struct data_kind *kind = data_kinds;
-    while (kind->name != NULL && strcmp(kind->name, task->class->name) != 0)
-        kind++;
-    return kind;
-}
-
-static bool is_own(const struct data_kind *kind, const char *option) {
-    for (size_t i = 0; i < sizeof kind->own / sizeof *kind->own && kind->own[i] != NULL; i++)
-        if (strcmp(kind->own[i], option) == 0)
-            return true;
-    return false;
-}
 
 /* 0, or 2 where an option belongs to other tasks. */
 static int refuse_strangers(const cli_arguments *arguments, const lab_task *task) {
     static const char *const of_drawing[] = {"n", "seed"};
     const bool makes = arguments->command == &cli_command_data_make;
-    const struct data_kind *own = kind_of(task), *kind = data_kinds;
-    for (; makes && kind->name != NULL; kind++)
-        for (size_t i = 0; kind != own && i < sizeof kind->own / sizeof *kind->own && kind->own[i] != NULL; i++)
-            if (cli_given_by_user(arguments, kind->own[i]) && !is_own(own, kind->own[i]))
-                return cli_usage_error("--%s is for %s; %s is of %s", kind->own[i], kind->name, task->name,
-                                       task->class->name);
+    for (size_t i = 0; makes && i < sizeof own_options / sizeof *own_options; i++)
+        if (own_options[i].making != task->class->makes && cli_given_by_user(arguments, own_options[i].name))
+            return cli_usage_error("--%s is for %s; %s is of %s", own_options[i].name, own_options[i].whose, task->name,
+                                   task->class->name);
     for (size_t i = 0; task->class->read && i < sizeof of_drawing / sizeof *of_drawing; i++)
         if (cli_given_by_user(arguments, of_drawing[i]))
             return cli_usage_error("--%s is for what is drawn; %s is read", of_drawing[i], task->name);
     return cli_refuse_other_kinds(arguments, task);
 }
 
-/* ---- make ---- */
-
-/* Own samples: nothing is drawn. */
-static int make_none(cli_arguments *arguments, const lab_task *task) {
-    (void)arguments;
-    return cli_usage_error("data make: %s reads samples of your own, there is nothing to draw", task->name);
+/* What is asked for: -n samples (of a file all, unless it is given) of --set with the task's own options, which `config`
+ * receives. */
+static lab_draw read_draw(const cli_arguments *arguments, const lab_task *task, lab_train_config *config) {
+    *config = (lab_train_config){.task = task, .data = lab_task_default(task)};
+    (void)cli_put_options(arguments, config);
+    const bool all = task->class->read || (config->data.path != NULL && !cli_given_by_user(arguments, "n"));
+    return (lab_draw){task, &config->data, (lab_set)cli_choice(arguments, "set"),
+                      all ? 0 : (size_t)cli_integer(arguments, "n"), (uint64_t)cli_integer(arguments, "seed")};
 }
 
-static int make_pairs(cli_arguments *arguments, const lab_task *task) {
-    lab_train_config config = {.task = task};
+/* Own data lie nowhere by themselves. */
+static int require_data(const cli_arguments *arguments, const lab_task *task) {
+    return task->class->read && lab_class_option(task->class, "dev") != NULL ? cli_require(arguments, "data") : 0;
+}
+
+/* A value of the user's that a generator refuses is bad usage; what is wrong with files is not. */
+static int draw_failed(const lab_task *task, locus_error *error) {
+    if (!task->class->read && error->status == LOCUS_ERROR_UNSUPPORTED)
+        error->status = LOCUS_ERROR_ARGUMENT;
+    return task->class->read ? cli_error(error) : cli_refusal(error);
+}
+
+/* ---- make ---- */
+
+static int make_lines(const cli_arguments *arguments, const lab_task *task) {
+    lab_train_config config;
     lab_dataset set;
-    int status = cli_require(arguments, "output");
+    locus_error error;
+    const int status = cli_require(arguments, "output");
     if (status == 0 && task->solved && cli_given_by_user(arguments, "sequence"))
         return cli_usage_error("--sequence: %s is written problem by problem; data inspect counts sequences",
                                task->name);
-    status = status ? status : cli_data_draw(&set, arguments, &config);
     if (status != 0)
         return status;
+    const lab_draw draw = read_draw(arguments, task, &config);
+    if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK)
+        return draw_failed(task, &error);
     const char *path = cli_text(arguments, "output");
-    status = cli_data_write(&set, task, path);
-    if (status == 0 && strcmp(path, "-") != 0)
+    const bool printed = strcmp(path, "-") == 0;
+    const locus_status done =
+        printed ? task->class->write(stdout, &set, task, false, &error) : lab_samples_save(&set, task, path, &error);
+    if (done == LOCUS_OK && !printed)
         cli_note("%zu samples of %s in %s", set.samples, task->name, path);
     lab_dataset_destroy(&set);
+    return done == LOCUS_OK ? 0 : cli_error(&error);
+}
+
+static int write_image(const cli_arguments *arguments, const lab_images *images) {
+    static const char *const names[] = {"training", "development", "test"};
+    const char *set = names[cli_choice(arguments, "set")], *path = cli_text(arguments, "output");
+    const size_t index = (size_t)cli_integer(arguments, "image");
+    locus_error error;
+    if (index >= images->count)
+        return cli_usage_error("--image: %zu; the %s set has images 0 to %zu", index, set, images->count - 1);
+    if (lab_images_write(images, index, path, &error) != LOCUS_OK)
+        return cli_error(&error);
+    cli_note("image %zu of the %s set, class %s, in %s", index, set, images->class_names[images->labels[index]], path);
+    return 0;
+}
+
+/* What the file is follows from its name. */
+static int make_picture(const cli_arguments *arguments, const lab_task *task) {
+    lab_train_config config;
+    lab_dataset set;
+    locus_error error;
+    const char *path = cli_text(arguments, "output");
+    int status = cli_require(arguments, "output");
+    if (status == 0 && !lab_name_ends(path, ".png") && !lab_name_ends(path, ".ppm"))
+        return cli_usage_error("data make: --output '%s' is no .png or .ppm", path);
+    status = status ? status : require_data(arguments, task);
+    if (status != 0)
+        return status;
+    const lab_draw draw = read_draw(arguments, task, &config);
+    if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK)
+        return draw_failed(task, &error);
+    status = write_image(arguments, &set.images);
+    lab_dataset_destroy(&set);
     return status;
+}
+
+/* What is done is told on a terminal only. `context`: whether somebody reads it. */
+static bool tell(void *context, const char *phase, uint64_t done, uint64_t total) {
+    (void)done, (void)total;
+    if (*(const bool *)context) {
+        fprintf(stderr, "\r%s …\033[K", phase);
+        fflush(stderr);
+    }
+    return !cli_stop_asked();
+}
+
+static locus_status make_files(const char *folder, const lab_text_source *source, lab_text_facts *facts,
+                               locus_error *error) {
+    bool told = !cli_quiet && isatty(STDERR_FILENO);
+    const lab_watch watch = {tell, &told};
+    cli_stop_catch();
+    const locus_status status = lab_text_make(folder, source, &watch, facts, error);
+    cli_stop_release();
+    if (told)
+        fputs("\r\033[K", stderr);
+    return status;
+}
+
+static int print_portrait(lab_portrait *portrait, bool json);
+
+static int make_tokens(const cli_arguments *arguments) {
+    const char *folder = cli_given_by_user(arguments, "output") ? cli_text(arguments, "output") : LAB_TEXT_FOLDER;
+    const lab_text_source source = {
+        .texts = {cli_text(arguments, "train-text"), cli_text(arguments, "dev-text"), cli_text(arguments, "test-text")},
+        .vocabulary = (size_t)cli_integer(arguments, "vocabulary"),
+        .model = cli_text(arguments, "model")};
+    const bool json = cli_flag(arguments, "json");
+    lab_text_facts facts;
+    lab_portrait portrait;
+    locus_error error;
+    if (cli_given_by_user(arguments, "set"))
+        return cli_usage_error("--set: data make text makes all three sets");
+    if (source.texts[0] == NULL)
+        return cli_usage_error("data make text: give --train-text FILE, any text in UTF-8");
+    if (source.vocabulary > 0 && source.model != NULL)
+        return cli_usage_error("--model brings its own vocabulary: leave out --vocabulary, or --model to train one");
+    if (strcmp(folder, "-") == 0)
+        return cli_usage_error("--output: token files are written to a folder, not to standard output");
+    if (make_files(folder, &source, &facts, &error) != LOCUS_OK)
+        return cli_error(&error);
+    if (!json && cli_quiet)
+        return 0;
+    if (lab_portrait_open(&portrait, &error) != LOCUS_OK)
+        return cli_error(&error);
+    lab_portray_token_files(&portrait, folder, &facts);
+    return print_portrait(&portrait, json);
 }
 
 static int run_make(cli_arguments *arguments) {
     const lab_task *task = find_task(arguments->operands[0]);
-    int status = task == NULL ? 2 : refuse_strangers(arguments, task);
-    return status ? status : kind_of(task)->make(arguments, task);
+    const int status = task == NULL ? 2 : refuse_strangers(arguments, task);
+    if (status != 0)
+        return status;
+    switch (task->class->makes) {
+    case LAB_MAKES_LINES:
+        return make_lines(arguments, task);
+    case LAB_MAKES_PICTURES:
+        return make_picture(arguments, task);
+    case LAB_MAKES_TOKENS:
+        return make_tokens(arguments);
+    case LAB_MAKES_NOTHING:
+        break;
+    }
+    return cli_usage_error("data make: %s reads samples of your own, there is nothing to draw", task->name);
 }
 
 /* ---- inspect ---- */
 
-static int inspect_pairs(cli_arguments *arguments, const lab_task *task) {
-    lab_train_config config = {.task = task};
-    lab_dataset set;
-    int status = cli_data_draw(&set, arguments, &config);
-    if (status == 0) {
-        const cli_data_subject subject = {arguments->operands[0], &set, task, &config.data, NULL};
-        status = cli_data_describe(&subject, arguments);
-        lab_dataset_destroy(&set);
+/* A terminal has the lines; other forms the tables alone. Frees it. */
+static int print_portrait(lab_portrait *portrait, bool json) {
+    const bool lines = cli_form == LAB_TABLE_TEXT;
+    size_t said = 0;
+    locus_error error;
+    int status = lab_portrait_end(portrait, &error) == LOCUS_OK ? 0 : cli_error(&error);
+    if (status == 0 && json) {
+        status = cli_json_print(portrait->json);
+        portrait->json = NULL;
     }
+    for (size_t i = 0; status == 0 && !json && i < portrait->table_count; i++) {
+        if (lines)
+            cli_write_bytes(stdout, portrait->text + said, portrait->tables[i].at - said);
+        said = portrait->tables[i].at;
+        if (lines && portrait->tables[i].apart)
+            continue;
+        cli_table_print(portrait->tables[i].table);
+        portrait->tables[i].table = NULL;
+    }
+    if (status == 0 && !json && lines)
+        cli_write_bytes(stdout, portrait->text + said, portrait->bytes - said);
+    if (status == 0 && portrait->fault.status != LOCUS_OK)
+        status = cli_error(&portrait->fault);
+    lab_portrait_free(portrait);
     return status;
 }
 
-static int inspect_own_pairs(cli_arguments *arguments, const lab_task *task) {
-    lab_train_config config = {.task = task};
-    lab_pair_facts facts;
-    lab_dataset set;
+static int inspect_task(const cli_arguments *arguments, lab_portrait *portrait, lab_portrait_request *request) {
+    const lab_task *task = find_task(request->name);
+    lab_train_config config;
     locus_error error;
-    int status = cli_require(arguments, "data");
-    (void)cli_put_options(arguments, &config);
-    if (status == 0 && lab_pairs_look(&config.data, 0, &facts, &error) != LOCUS_OK)
-        return cli_error(&error);
-    status = status ? status : cli_data_draw(&set, arguments, &config);
+    int status = task == NULL ? 2 : refuse_strangers(arguments, task);
+    status = status ? status : require_data(arguments, task);
     if (status != 0)
         return status;
-    config.data.pairs.symbols = facts.vocabulary;
-    const cli_data_subject subject = {cli_text(arguments, "data"), &set, task, &config.data, &facts};
-    status = cli_data_describe(&subject, arguments);
-    lab_dataset_destroy(&set);
-    return status;
+    request->draw = read_draw(arguments, task, &config);
+    return task->class->portray(portrait, request, &error) == LOCUS_OK ? 0 : draw_failed(task, &error);
 }
 
-static int inspect_task(cli_arguments *arguments) {
-    const lab_task *task = find_task(arguments->operands[0]);
-    int status = task == NULL ? 2 : refuse_strangers(arguments, task);
-    return status ? status : kind_of(task)->inspect(arguments, task);
-}
-
-static int inspect_file(cli_arguments *arguments) {
-    cli_data_subject subject = {.name = arguments->operands[0]};
-    lab_dataset set;
+static int inspect_file(const cli_arguments *arguments, lab_portrait *portrait, lab_portrait_request *request) {
+    const lab_asked asked = (lab_asked)cli_choice(arguments, "target");
+    const lab_task_options options = {.expressions.asked = asked};
+    const char *path = request->name;
+    lab_dataset set = {0};
+    locus_error error;
     struct stat found;
-    if (stat(subject.name, &found) == 0 && S_ISDIR(found.st_mode))
-        return cli_failure("'%s' is a folder: locus data inspect TASK --data %s", subject.name, subject.name);
-    if (cli_data_is_expressions(subject.name))
-        return cli_data_inspect_expression_file(arguments, subject.name);
-    int status = cli_data_read(&set, &subject.task, subject.name);
-    if (status == 0) {
-        subject.set = &set;
-        status = cli_data_describe(&subject, arguments);
-        lab_dataset_destroy(&set);
-    }
-    return status;
+    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+        return cli_failure("'%s' is a folder: locus data inspect TASK --data %s", path, path);
+    const bool expressions = lab_expressions_are_in(path);
+    request->draw.options = expressions ? &options : NULL;
+    locus_status status = expressions ? lab_expressions_read(&set, path, asked, &error)
+                                      : lab_samples_read(&set, &request->draw.task, path, &error);
+    if (status == LOCUS_OK)
+        status = expressions ? lab_portray_expression_set(portrait, request, &set, &error)
+                             : lab_portray_pairs(portrait, request, &set, NULL, &error);
+    lab_dataset_destroy(&set);
+    return status == LOCUS_OK ? 0 : cli_error(&error);
 }
 
 /* An operand that looks like a file is one: it has a dot or a slash. */
 static int run_inspect(cli_arguments *arguments) {
-    return strpbrk(arguments->operands[0], "./") != NULL ? inspect_file(arguments) : inspect_task(arguments);
+    const bool json = cli_flag(arguments, "json");
+    lab_portrait_request request = {.name = arguments->operands[0],
+                                    .shown = json ? 0 : (size_t)cli_integer(arguments, "show")};
+    lab_portrait portrait;
+    locus_error error;
+    if (lab_portrait_open(&portrait, &error) != LOCUS_OK)
+        return cli_error(&error);
+    const bool file = strpbrk(request.name, "./") != NULL;
+    const int status = (file ? inspect_file : inspect_task)(arguments, &portrait, &request);
+    if (status == 0)
+        return print_portrait(&portrait, json);
+    lab_portrait_free(&portrait);
+    return status;
 }
 
 /* ---- the commands ---- */
@@ -182,7 +288,12 @@ static int run_inspect(cli_arguments *arguments) {
 
 static const cli_option make_options[] = {
     SET_OPTIONS,
-    CLI_DATA_TEXT_OPTIONS,
+    {"train-text", 0, CLI_TEXT, "FILE", NULL, "text: the text to train on, UTF-8", 0, 0},
+    {"dev-text", 0, CLI_TEXT, "FILE", NULL, "text: the text to choose by (5 % of --train-text)", 0, 0},
+    {"test-text", 0, CLI_TEXT, "FILE", NULL, "text: the text to score on (5 % of --train-text)", 0, 0},
+    {"vocabulary", 0, CLI_INTEGER, "N", NULL, "text: pieces of a SentencePiece model (none: tokens are bytes)", 257,
+     1e6},
+    {"model", 0, CLI_TEXT, "FILE", NULL, "text: a SentencePiece model that is there already", 0, 0},
     {"image", 0, CLI_INTEGER, "I", "0", "images: which one of the set, counted from 0", 0, 4294967295.0},
     {"output", 'o', CLI_TEXT, "FILE", NULL,
      "the .jsonl to write, - for standard output; listops: or a .tsv; images: the .png; text: the folder (data/text)",

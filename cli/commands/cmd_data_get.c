@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* locus data get: downloads a published data set, checks it, unpacks it; or takes it from an archive or a folder. */
 #include "command.h"
-#include "data_images.h"
+#include "io/published/published_set.h"
 #include "output.h"
 #include "stop.h"
+#include "task/task_class.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -165,7 +166,7 @@ static int fail_unknown(const char *name) {
     char list[512] = "";
     for (size_t i = 0; i < lab_task_count(); i++) {
         size_t used = strlen(list);
-        if (cli_data_published(lab_task_at(i)->name) != NULL)
+        if (lab_task_at(i)->download != NULL)
             snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", lab_task_at(i)->name);
     }
     return cli_usage_error("data get: there is no set '%s' to download; there is %s", name, list);
@@ -181,8 +182,8 @@ static char *copy_folder(const char *path) {
 
 static int run(cli_arguments *arguments) {
     const char *name = arguments->operands[0];
-    const lab_published_set *set = cli_data_published(name);
     const lab_task *task = lab_task_find(name);
+    const lab_published_set *set = task != NULL ? task->download : NULL;
     if (set == NULL && task != NULL) {
         cli_print("%s: nothing to download, 'locus data make %s' %s\n", name, name,
                   task->open_sequences != NULL && task->class->read ? "makes token files of any UTF-8 text"

@@ -21,12 +21,14 @@ static locus_status reserve_values(lab_position_reader *r, size_t count) {
     if (count <= SIZE_MAX / bytes / r->coordinates)
         r->list->values = calloc(count * r->coordinates, bytes);
     r->list->count = count;
-    return r->list->values ? LOCUS_OK : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
+    return r->list->values ? LOCUS_OK
+                           : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
 }
 
 static locus_status reserve_paths(lab_position_reader *r, size_t count) {
     r->list->paths = calloc(count ? count : 1, sizeof *r->list->paths);
-    return r->list->paths ? LOCUS_OK : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
+    return r->list->paths ? LOCUS_OK
+                          : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
 }
 
 /* ---- ranges and boxes ---- */
@@ -56,19 +58,23 @@ static locus_status read_range(lab_position_reader *r) {
     const char *at = r->text;
     int64_t first = 0, end = 0;
     if (!take_integer(&at, &first) || *at++ != ':' || !take_integer(&at, &end) || *at)
-        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: not a range (0:100) nor a list of paths (0,5,7)", r->option, r->text);
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
+                        "--%s %s: not a range (0:100) nor a list of paths (0,5,7)", r->option, r->text);
     if (r->trees || r->coordinates > 1) {
         char box[64] = "paths, such as 0,1,1+2, or a file";
         if (!r->trees)
             example_box(r->coordinates, box, sizeof box);
-        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: '%s' has no ranges; give %s", r->option, r->text, r->group, box);
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: '%s' has no ranges; give %s", r->option,
+                        r->text, r->group, box);
     }
     if (first >= end) {
-        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: the range is empty; it goes from its first number up to, without, its second",
-                               r->option, r->text);
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
+                        "--%s %s: the range is empty; it goes from its first number up to, without, its second",
+                        r->option, r->text);
     }
     if (first < INT64_MIN / 4 || end > INT64_MAX / 4 || end - first > MOST_POSITIONS)
-        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: more than %" PRId64 " positions", r->option, r->text, MOST_POSITIONS);
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: more than %" PRId64 " positions", r->option,
+                        r->text, MOST_POSITIONS);
     locus_status status = reserve_values(r, (size_t)(end - first));
     for (size_t i = 0; status == LOCUS_OK && i < r->list->count; i++)
         r->list->values[i] = first + (int64_t)i;
@@ -105,19 +111,22 @@ static locus_status read_box(lab_position_reader *r) {
     int64_t sizes[MOST_SIZES], total = 1;
     size_t count = take_sizes(r->text, sizes, MOST_SIZES);
     if (count == 0)
-        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: not a box; write its sizes, each from 1, as in grid:4x6", r->option, r->text);
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
+                        "--%s %s: not a box; write its sizes, each from 1, as in grid:4x6", r->option, r->text);
     if (r->trees) {
-        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: '%s' has a tree, which no box describes; give paths or a text file", r->option,
-                               r->text, r->group);
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
+                        "--%s %s: '%s' has a tree, which no box describes; give paths or a text file", r->option,
+                        r->text, r->group);
     }
     if (count != r->coordinates || count > MOST_SIZES) {
-        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: has %zu size%s, '%s' has %zu coordinate%s; give one for each", r->option,
-                               r->text, count, count == 1 ? "" : "s", r->group, r->coordinates,
-                               r->coordinates == 1 ? "" : "s");
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
+                        "--%s %s: has %zu size%s, '%s' has %zu coordinate%s; give one for each", r->option, r->text,
+                        count, count == 1 ? "" : "s", r->group, r->coordinates, r->coordinates == 1 ? "" : "s");
     }
     for (size_t c = 0; c < count; c++) {
         if (sizes[c] > MOST_POSITIONS / total)
-            return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: more than %" PRId64 " positions", r->option, r->text, MOST_POSITIONS);
+            return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: more than %" PRId64 " positions", r->option,
+                            r->text, MOST_POSITIONS);
         total *= sizes[c];
     }
     locus_status status = reserve_values(r, (size_t)total);
@@ -153,7 +162,8 @@ static locus_status read_list(lab_position_reader *r) {
     for (const char *c = item_end(r->text); *c; c = item_end(c + 1))
         count++;
     char *copy = malloc(strlen(r->text) + 1);
-    locus_status status = copy ? reserve_paths(r, count) : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
+    locus_status status = copy ? reserve_paths(r, count)
+                               : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
     for (const char *at = r->text; status == LOCUS_OK; at++) {
         locus_error error = {.offset = -1};
         const char *end = item_end(at);
@@ -178,16 +188,16 @@ static locus_status read_list(lab_position_reader *r) {
 static locus_status check_rank(const lab_position_reader *r, const lab_array *array, size_t rank, const char *layout) {
     if (array->rank == rank)
         return LOCUS_OK;
-    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: has %zu dimension%s; positions on '%s' have %s", r->option, r->text, array->rank,
-                       array->rank == 1 ? "" : "s", r->group, layout);
+    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: has %zu dimension%s; positions on '%s' have %s",
+                    r->option, r->text, array->rank, array->rank == 1 ? "" : "s", r->group, layout);
 }
 
 static locus_status read_integers(lab_position_reader *r, const lab_array *array) {
     locus_status status = check_rank(r, array, r->coordinates > 1 ? 2 : 1,
-                            r->coordinates > 1 ? "two ([tokens, coordinates])" : "one ([tokens])");
+                                     r->coordinates > 1 ? "two ([tokens, coordinates])" : "one ([tokens])");
     if (status == LOCUS_OK && r->coordinates > 1 && (size_t)array->shape[1] != r->coordinates) {
-        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: has %" PRId64 " columns; '%s' has %zu coordinates", r->option, r->text,
-                             array->shape[1], r->group, r->coordinates);
+        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: has %" PRId64 " columns; '%s' has %zu coordinates",
+                          r->option, r->text, array->shape[1], r->group, r->coordinates);
     }
     status = status != LOCUS_OK ? status : reserve_values(r, (size_t)array->shape[0]);
     for (size_t i = 0; status == LOCUS_OK && i < lab_array_count(array); i++)
@@ -196,7 +206,8 @@ static locus_status read_integers(lab_position_reader *r, const lab_array *array
 }
 
 /* A row of branch indices as text: 0 2 −1 becomes 1+3. */
-static locus_status row_text(const lab_position_reader *r, const lab_array *array, size_t row, int64_t branches, char *text) {
+static locus_status row_text(const lab_position_reader *r, const lab_array *array, size_t row, int64_t branches,
+                             char *text) {
     size_t depth = (size_t)array->shape[1], letters = 0;
     memcpy(text, "0", sizeof "0");
     for (size_t i = 0; i < depth; i++) {
@@ -204,14 +215,15 @@ static locus_status row_text(const lab_position_reader *r, const lab_array *arra
         if (index == -1)
             continue;
         if (letters < i) {
-            return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, row %zu: branch %" PRId64
-                               " stands behind a -1; only the end of a row is padded",
-                               r->option, r->text, row, index);
+            return lab_fail(r->error, LOCUS_ERROR_IO, NULL,
+                            "--%s %s, row %zu: branch %" PRId64 " stands behind a -1; only the end of a row is padded",
+                            r->option, r->text, row, index);
         }
         if (index < 0 || index >= branches) {
-            return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, row %zu: '%s' has no branch index %" PRId64 "; they count from 0 to %" PRId64
-                               ", and -1 pads",
-                               r->option, r->text, row, r->group, index, branches - 1);
+            return lab_fail(r->error, LOCUS_ERROR_IO, NULL,
+                            "--%s %s, row %zu: '%s' has no branch index %" PRId64 "; they count from 0 to %" PRId64
+                            ", and -1 pads",
+                            r->option, r->text, row, r->group, index, branches - 1);
         }
         letters++;
         text += sprintf(text, "%s%" PRId64, letters > 1 ? "+" : "", index + 1);
@@ -226,7 +238,8 @@ static locus_status read_branches(lab_position_reader *r, const lab_array *array
         return status;
     size_t rows = (size_t)array->shape[0];
     char *text = malloc((size_t)array->shape[1] * (MOST_DIGITS + 1) + 2);
-    status = text ? reserve_paths(r, rows) : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", rows);
+    status = text ? reserve_paths(r, rows)
+                  : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", rows);
     int64_t branches = locus_group_coordinate(r->list->group, 0).size;
     for (size_t row = 0; status == LOCUS_OK && row < rows; row++) {
         locus_error error = {.offset = -1};
@@ -249,9 +262,10 @@ static locus_status read_npy(lab_position_reader *r) {
     } else if (array.dtype == LAB_F32 || array.dtype == LAB_F64) {
         status = lab_reals_npy(r, &array);
     } else if (r->trees && r->coordinates > 1) {
-        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: a product with trees such as '%s' has no .npy form; give a text file with one "
-                             "path to a line, such as (3,1+2)",
-                             r->option, r->text, r->group);
+        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL,
+                          "--%s %s: a product with trees such as '%s' has no .npy form; give a text file with one "
+                          "path to a line, such as (3,1+2)",
+                          r->option, r->text, r->group);
     } else {
         status = r->trees ? read_branches(r, &array) : read_integers(r, &array);
     }
@@ -263,8 +277,10 @@ static locus_status read_npy(lab_position_reader *r) {
 
 static locus_status bad_line(const lab_position_reader *r, size_t number, const char *line, const locus_error *error) {
     if (line[strspn(line, " \t")] == '\0')
-        return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, line %zu: is empty; every line holds one path", r->option, r->text, number);
-    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, line %zu: %s", r->option, r->text, number, error->message);
+        return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, line %zu: is empty; every line holds one path",
+                        r->option, r->text, number);
+    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, line %zu: %s", r->option, r->text, number,
+                    error->message);
 }
 
 /* Cuts `data` into its lines, each of them a path. */
@@ -295,16 +311,19 @@ static locus_status read_text(lab_position_reader *r) {
     size_t bytes = 0, lines = 1;
     locus_error error = {.offset = -1};
     if (!r->text[0]) {
-        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s: is empty; give a range (0:100), a list (0,5,7), a box (grid:4x6) or a file",
-                               r->option);
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
+                        "--%s: is empty; give a range (0:100), a list (0,5,7), a box (grid:4x6) or a file", r->option);
     }
     if (lab_file_read(r->text, &data, &bytes, &error) != LOCUS_OK) {
-        return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: no range (0:100), list (0,5,7) or box (grid:4x6), and no file: %s", r->option,
-                           r->text, error.message);
+        return lab_fail(r->error, LOCUS_ERROR_IO, NULL,
+                        "--%s %s: no range (0:100), list (0,5,7) or box (grid:4x6), and no file: %s", r->option,
+                        r->text, error.message);
     }
     for (size_t i = 0; i < bytes; i++)
         lines += data[i] == '\n';
-    locus_status status = strlen(data) != bytes ? lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: is not a text file", r->option, r->text) : 0;
+    locus_status status = strlen(data) != bytes ? lab_fail(r->error, LOCUS_ERROR_IO, NULL,
+                                                           "--%s %s: is not a text file", r->option, r->text)
+                                                : 0;
     if (status == LOCUS_OK && lab_reals_are_lines(data)) {
         status = lab_reals_lines(r, data);
     } else if (status == LOCUS_OK) {

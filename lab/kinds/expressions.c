@@ -3,6 +3,8 @@
  * their text. */
 #include "io/fail.h"
 #include "kinds/class_parts.h"
+#include "samples/expression_lines.h"
+#include "samples/portrait.h"
 #include "task/listops/listops.h"
 
 #include <stdio.h>
@@ -272,6 +274,8 @@ const lab_task_class lab_expressions_class = {
     .look = look,
     .text = text,
     .written = written,
+    .write = lab_expressions_write,
+    .portray = lab_portray_expressions,
     .columns = columns,
     .column_count = COUNT(columns),
     .token = "expression",

@@ -2,6 +2,7 @@
 /* Images: CIFAR-10 (cifar10.c reads it) for the compact convolutional Transformer of Kogkalidis, Bernardy and Garg
  * 2024, Table 3. The test set is looked at after every epoch, as published. */
 #include "kinds/class_parts.h"
+#include "samples/portrait.h"
 #include "task/images/cifar10.h"
 
 #include <stdio.h>
@@ -110,6 +111,7 @@ static const lab_task tasks[] = {
      .summary = "32×32 photographs → 10 classes",
      .class = &lab_images_class,
      .class_names = lab_cifar10_class_names,
+     .download = &lab_cifar10_published,
      .generate = lab_cifar10_generate},
 };
 
@@ -127,6 +129,8 @@ const lab_task_class lab_images_class = {
     .balanced = true,
     .budgets = {smoke, quick, paper},
     .as_code = lab_budget_images_code,
+    .makes = LAB_MAKES_PICTURES,
+    .portray = lab_portray_images,
     .columns = columns,
     .column_count = COUNT(columns),
     .token = "image",

@@ -2,6 +2,7 @@
 /* Labelled pictures of one's own (task/images/own_pictures.h), for the image classifier that CIFAR-10 has. Unlike its
  * test set theirs is scored once, at the end, by the parameters of the best development loss. */
 #include "kinds/class_parts.h"
+#include "samples/portrait.h"
 #include "task/images/own_pictures.h"
 
 #include <stdio.h>
@@ -24,7 +25,7 @@ static size_t classes(const lab_task_options *of) {
 }
 
 static locus_status look(lab_train_config *config, locus_error *error) {
-    lab_picture_facts facts;
+    lab_class_facts facts;
     const locus_status status = lab_pictures_look(&config->data, config->data_seed, &facts, error);
     if (status != LOCUS_OK)
         return status;
@@ -32,17 +33,17 @@ static locus_status look(lab_train_config *config, locus_error *error) {
     config->data.digest = facts.digest;
     config->model.image_side = config->data.pictures.side;
     lab_own_cap(config, facts.samples);
-    lab_picture_facts_free(&facts);
+    lab_class_facts_free(&facts);
     return LOCUS_OK;
 }
 
 static bool tell(const lab_train_config *config, char *text, size_t room) {
-    lab_picture_facts facts;
+    lab_class_facts facts;
     if (config->data.path == NULL || lab_pictures_look(&config->data, config->data_seed, &facts, NULL) != LOCUS_OK)
         return false;
     const bool shares = lab_own_tell(facts.samples, facts.shared, text, room);
     const size_t used = shares ? strlen(text) : 0, rest = (config->data.pictures.side - 2) % 3;
-    lab_picture_facts_free(&facts);
+    lab_class_facts_free(&facts);
     if (rest > 0) {
         snprintf(text + used, room - used,
                  "%sthe convolution's windows leave out the last %s of side %zu, and nothing of side %zu",
@@ -158,6 +159,8 @@ const lab_task_class lab_pictures_class = {
     .look = look,
     .tell = tell,
     .keep = keep,
+    .makes = LAB_MAKES_PICTURES,
+    .portray = lab_portray_pictures,
     .columns = columns,
     .column_count = COUNT(columns),
     .token = "picture",

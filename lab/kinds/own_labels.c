@@ -2,6 +2,7 @@
 /* Labelled sequences of one's own (task/own/labelled.h), for an encoder with a classifier. */
 #include "io/fail.h"
 #include "kinds/class_parts.h"
+#include "samples/portrait.h"
 #include "task/own/labelled.h"
 #include "task/own/own_text.h"
 
@@ -30,24 +31,24 @@ static size_t classes(const lab_task_options *of) {
 }
 
 static locus_status look(lab_train_config *config, locus_error *error) {
-    lab_labelled_facts facts;
+    lab_class_facts facts;
     const locus_status status = lab_labelled_look(&config->data, config->data_seed, &facts, error);
     if (status != LOCUS_OK)
         return status;
     config->data.labelled.symbols = facts.vocabulary;
-    config->data.labelled.classes = facts.classes;
+    config->data.labelled.classes = facts.classes.count;
     config->data.digest = facts.digest;
     lab_own_cap(config, facts.samples);
-    lab_labelled_facts_free(&facts);
+    lab_class_facts_free(&facts);
     return LOCUS_OK;
 }
 
 static bool tell(const lab_train_config *config, char *text, size_t room) {
-    lab_labelled_facts facts;
+    lab_class_facts facts;
     if (config->data.path == NULL || lab_labelled_look(&config->data, config->data_seed, &facts, NULL) != LOCUS_OK)
         return false;
     const bool shares = lab_own_tell(facts.samples, facts.shared, text, room);
-    lab_labelled_facts_free(&facts);
+    lab_class_facts_free(&facts);
     return shares;
 }
 
@@ -151,6 +152,8 @@ const lab_task_class lab_labelled_class = {
     .look = look,
     .tell = tell,
     .keep = keep,
+    .makes = LAB_MAKES_NOTHING,
+    .portray = lab_portray_labelled,
     .columns = columns,
     .column_count = COUNT(columns),
     .token = "sample",

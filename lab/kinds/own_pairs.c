@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pairs of one's own (task/own/pairs.h), sequences or trees, for the encoder–decoder of words and trees. */
 #include "kinds/class_parts.h"
+#include "samples/portrait.h"
 #include "task/own/own_text.h"
 #include "task/own/pairs.h"
 
@@ -154,6 +155,8 @@ const lab_task_class lab_pairs_class = {
     .tell = tell,
     .keep = keep,
     .read_input = read_input,
+    .makes = LAB_MAKES_NOTHING,
+    .portray = lab_portray_own_pairs,
     .columns = lab_pair_columns,
     .column_count = LAB_PAIR_COLUMNS,
     .token = "token",

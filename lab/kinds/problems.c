@@ -4,6 +4,8 @@
  * is the loss. */
 #include "io/fail.h"
 #include "kinds/class_parts.h"
+#include "samples/portrait.h"
+#include "samples/sample_lines.h"
 #include "task/problem.h"
 
 #include <stdio.h>
@@ -231,6 +233,8 @@ const lab_task_class lab_problems_class = {
     .decodes = true,
     .ordered = true,
     .budgets = {smoke, quick, paper},
+    .write = lab_samples_write,
+    .portray = lab_portray_drawn,
     .columns = columns,
     .column_count = COUNT(columns),
     .token = "character",

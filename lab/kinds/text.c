@@ -3,6 +3,7 @@
  * shuffled order. */
 #include "io/fail.h"
 #include "kinds/class_parts.h"
+#include "samples/portrait.h"
 #include "task/text_task.h"
 #include "text/tokenizer.h"
 
@@ -195,6 +196,8 @@ const lab_task_class lab_text_class = {
     .budgets = {smoke, quick, paper},
     .look = look,
     .tokenizer = folder_of,
+    .makes = LAB_MAKES_TOKENS,
+    .portray = lab_portray_text,
     .columns = columns,
     .column_count = COUNT(columns),
     .token = "token",

@@ -2,6 +2,8 @@
 /* Trees: the tasks of Kogkalidis, Bernardy and Garg 2024, Table 2 (tree_task.c draws them). As words, but for their
  * options, the model of the small budgets, and scores by depth and by number of nodes. */
 #include "kinds/class_parts.h"
+#include "samples/portrait.h"
+#include "samples/sample_lines.h"
 #include "task/tree_random.h"
 #include "task/tree_task.h"
 
@@ -176,6 +178,8 @@ const lab_task_class lab_trees_class = {
     .decodes = true,
     .budgets = {smoke, quick, lab_budget_pairs},
     .as_code = as_code,
+    .write = lab_samples_write,
+    .portray = lab_portray_drawn,
     .columns = columns,
     .column_count = COUNT(columns),
     .token = "node",

@@ -6,6 +6,8 @@
  * are drawn nor on threads, and test sets of different mean lengths are prefixes or extensions of the same words. */
 #include "io/fail.h"
 #include "kinds/class_parts.h"
+#include "samples/portrait.h"
+#include "samples/sample_lines.h"
 
 #include <errno.h>
 #include <locus/random.h>
@@ -262,6 +264,8 @@ const lab_task_class lab_words_class = {
     .ordered = true,
     .budgets = {smoke, quick, lab_budget_pairs},
     .as_code = lab_budget_tables_code,
+    .write = lab_samples_write,
+    .portray = lab_portray_drawn,
     .columns = lab_pair_columns,
     .column_count = LAB_PAIR_COLUMNS,
     .token = "token",

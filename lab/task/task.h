@@ -173,10 +173,11 @@ struct lab_task {
     const char *name;    /* "copy" */
     const char *summary; /* "w → w" */
     const lab_task_class *class;
-    lab_task_options published;     /* the options as published */
-    bool solved;                    /* problems that have an answer, so that decoding can solve them */
-    const char *const *class_names; /* images: of each class; else NULL */
-    const char *characters;         /* problems: of each token; else NULL */
+    lab_task_options published;               /* the options as published */
+    bool solved;                              /* problems that have an answer, so that decoding can solve them */
+    const char *const *class_names;           /* images: of each class; else NULL */
+    const char *characters;                   /* problems: of each token; else NULL */
+    const struct lab_published_set *download; /* that it reads; NULL: there is nothing to download */
     /* Samples; checks the options of its kind. Text: NULL, it has sequences only. */
     lab_draw_function *generate;
     /* Problems and text: set->sequences and set->samples; 0 samples are asked for: all of a text, endless problems.

@@ -15,6 +15,8 @@
 
 struct cJSON;
 struct lab_outcome;
+struct lab_portrait;
+struct lab_portrait_request;
 struct lab_train_config;
 
 /* ---- scores ---- */
@@ -112,6 +114,23 @@ typedef struct lab_token_name {
     char text[24];
 } lab_token_name;
 
+/* ---- samples to look at ---- */
+
+/* What `data make` makes of samples. */
+typedef enum lab_making {
+    LAB_MAKES_LINES = 0, /* a file with a sample to a line, by `write` */
+    LAB_MAKES_PICTURES,  /* one of them as a picture */
+    LAB_MAKES_TOKENS,    /* a folder of token files of texts */
+    LAB_MAKES_NOTHING    /* they are the user's own */
+} lab_making;
+
+/* Writes a set, a sample to a line; `tabbed`: as tab-separated text, if there is such a form. */
+typedef locus_status lab_write_samples(FILE *out, const lab_dataset *set, const lab_task *task, bool tabbed,
+                                       locus_error *error);
+/* Says what a set looks like (samples/portrait.h). */
+typedef locus_status lab_portray(struct lab_portrait *portrait, const struct lab_portrait_request *request,
+                                 locus_error *error);
+
 /* ---- the class ---- */
 
 typedef void lab_budget_fill(struct lab_train_config *config);
@@ -156,8 +175,6 @@ struct lab_task_class {
 
     /* Trainings: "smoke", "quick", "paper"; then what set-up code changes besides dropout (NULL: nothing). */
     lab_budget_fill *budgets[3], *as_code;
-    /* Refuses what cannot be trained, naming the option; NULL: what holds for all kinds is enough. */
-    locus_status (*check)(const struct lab_train_config *config, locus_error *error);
     /* What follows from files, where that hasn't been done. NULL: nothing. */
     locus_status (*look)(struct lab_train_config *config, locus_error *error);
     /* What the user should know of the data before it is trained on them, as one line; false: nothing. NULL: never. */
@@ -169,6 +186,10 @@ struct lab_task_class {
     /* A sample's input as text, from malloc; NULL: there is no such text, or no memory. */
     char *(*text)(const lab_dataset *set, size_t sample);
     const char *const *written; /* words that such texts always have, ends with NULL; of kinds that classify text */
+
+    lab_making makes;
+    lab_write_samples *write; /* of lines */
+    lab_portray *portray;
 
     const lab_score_column *columns;
     size_t column_count;

@@ -53,10 +53,10 @@ static locus_status pairs_way(locus_error *error) {
 
 static locus_status labels_way(locus_error *error) {
     const lab_task_options options = {.path = file, .dev = file, .test = file}, kept = {.test = file, .kept = folder};
-    lab_labelled_facts facts;
+    lab_class_facts facts;
     locus_status status = lab_labelled_look(&options, 0, &facts, error);
     if (status == LOCUS_OK) {
-        lab_labelled_facts_free(&facts);
+        lab_class_facts_free(&facts);
         status = draw("classify", &options, error);
     }
     if (status == LOCUS_OK)
@@ -67,11 +67,11 @@ static locus_status labels_way(locus_error *error) {
 static locus_status pictures_way(locus_error *error) {
     const lab_task_options options = {.path = pictures, .pictures.side = 5};
     const lab_task_options kept = {.test = pictures, .kept = folder, .pictures.side = 5};
-    lab_picture_facts facts;
+    lab_class_facts facts;
     lab_picture_pixels_forget();
     locus_status status = lab_pictures_look(&options, 0, &facts, error);
     if (status == LOCUS_OK) {
-        lab_picture_facts_free(&facts);
+        lab_class_facts_free(&facts);
         status = draw("images", &options, error);
     }
     if (status == LOCUS_OK)

@@ -62,14 +62,14 @@ static void test_words(void **state) {
     lab_dataset_destroy(&train);
     lab_dataset_destroy(&dev);
     lab_dataset_destroy(&test);
-    lab_labelled_facts facts;
+    lab_class_facts facts;
     assert_int_equal(lab_labelled_look(&options, 0, &facts, NULL), LOCUS_OK);
     assert_int_equal(facts.vocabulary, 6);
-    assert_int_equal(facts.classes, 2);
-    assert_string_equal(facts.labels.words[1], "no");
-    assert_int_equal(facts.of_label[LAB_SET_DEV][1], 1);
+    assert_int_equal(facts.classes.count, 2);
+    assert_string_equal(facts.classes.words[1], "no");
+    assert_int_equal(facts.of_class[LAB_SET_DEV][1], 1);
     assert_true(facts.shortest == 0 && facts.longest == 3 && facts.digest != 0);
-    lab_labelled_facts_free(&facts);
+    lab_class_facts_free(&facts);
 }
 
 static void test_cuts(void **state) {
@@ -103,10 +103,10 @@ static void test_json(void **state) {
     set = drawn(&options, LAB_SET_TRAIN, 0);
     expect_sample(&set, 0, 3, (const int32_t[]){0, 6, 2}, 0);
     lab_dataset_destroy(&set);
-    lab_labelled_facts facts;
+    lab_class_facts facts;
     assert_int_equal(lab_labelled_look(&options, 0, &facts, NULL), LOCUS_OK);
     assert_int_equal(facts.vocabulary, 7);
-    lab_labelled_facts_free(&facts);
+    lab_class_facts_free(&facts);
 }
 
 /* ---- sets ---- */
@@ -149,11 +149,11 @@ static void test_shared(void **state) {
     put("test.tsv", "e\ty\n");
     const lab_task_options options =
         options_of(scratch_path("train.tsv"), scratch_path("dev.tsv"), scratch_path("test.tsv"));
-    lab_labelled_facts facts;
+    lab_class_facts facts;
     assert_int_equal(lab_labelled_look(&options, 0, &facts, NULL), LOCUS_OK);
     assert_int_equal(facts.shared[LAB_SET_DEV], 2);
     assert_int_equal(facts.shared[LAB_SET_TEST], 0);
-    lab_labelled_facts_free(&facts);
+    lab_class_facts_free(&facts);
 }
 
 /* What is read by a vocabulary that was kept is what it would be beside the training set. */

@@ -79,11 +79,11 @@ static lab_dataset drawn(const lab_task_options *options, lab_set which, uint64_
 }
 
 static uint64_t digest_of(const lab_task_options *options) {
-    lab_picture_facts facts;
+    lab_class_facts facts;
     locus_error error = {0};
     if (lab_pictures_look(options, 0, &facts, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
-    lab_picture_facts_free(&facts);
+    lab_class_facts_free(&facts);
     return facts.digest;
 }
 
@@ -106,10 +106,10 @@ static void test_order(void **state) {
             assert_int_equal(set.images.pixels[75 * i + p], red[i] + p / 25);
     }
     lab_dataset_destroy(&set);
-    lab_picture_facts facts;
+    lab_class_facts facts;
     assert_int_equal(lab_pictures_look(&options, 0, &facts, NULL), LOCUS_OK);
     assert_true(facts.of_class[LAB_SET_DEV][1] == 2 && facts.shared[LAB_SET_TEST] == 3 && facts.digest != 0);
-    lab_picture_facts_free(&facts);
+    lab_class_facts_free(&facts);
     const lab_draw wanted = {lab_task_find("images"), &options, LAB_SET_TEST, 0, 0};
     char **paths;
     size_t count;

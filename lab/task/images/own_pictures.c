@@ -6,7 +6,6 @@
 #include "io/fail.h"
 #include "io/json.h"
 #include "task/images/picture_pixels.h"
-#include "task/own/own_sets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -166,24 +165,21 @@ locus_status lab_pictures_paths(const lab_draw *draw, char ***paths, size_t *cou
 
 /* ---- what the folders say ---- */
 
-static locus_status count_shared(const collection *all, lab_picture_facts *facts, locus_error *error) {
-    lab_word_index seen = {0};
-    bool good = true;
-    for (size_t i = 0; good && i < all->files.count; i++)
-        good = all->sets[i] != LAB_SET_TRAIN ||
-               lab_word_add(&seen, (const char *)&all->pixels.sums[i], sizeof all->pixels.sums[i]) != SIZE_MAX;
-    for (size_t i = 0; good && i < all->files.count; i++)
-        facts->shared[all->sets[i]] +=
-            all->sets[i] != LAB_SET_TRAIN &&
-            lab_word_find(&seen, (const char *)&all->pixels.sums[i], sizeof all->pixels.sums[i]) != SIZE_MAX;
-    lab_word_index_free(&seen);
-    return good ? LOCUS_OK : lab_fail_memory(error, "pictures");
+/* Two pictures are one if their files are. */
+static bool key_of(const void *context, size_t sample, lab_set *set, char **key, size_t *bytes) {
+    const collection *all = context;
+    *set = all->sets[sample];
+    *bytes = sizeof all->pixels.sums[sample];
+    *key = malloc(*bytes);
+    if (*key != NULL)
+        memcpy(*key, &all->pixels.sums[sample], *bytes);
+    return *key != NULL;
 }
 
-locus_status lab_pictures_look(const lab_task_options *options, uint64_t seed, lab_picture_facts *facts,
+locus_status lab_pictures_look(const lab_task_options *options, uint64_t seed, lab_class_facts *facts,
                                locus_error *error) {
     collection all;
-    *facts = (lab_picture_facts){.digest = 0};
+    *facts = (lab_class_facts){.digest = 0};
     locus_status status = collect(&all, options, seed, error);
     if (status != LOCUS_OK)
         return status;
@@ -191,18 +187,14 @@ locus_status lab_pictures_look(const lab_task_options *options, uint64_t seed, l
         facts->samples[all.sets[i]]++;
         facts->of_class[all.sets[i]][all.files.files[i].class]++;
     }
-    status = count_shared(&all, facts, error);
+    status = lab_own_count_shared(&all, all.files.count, key_of, facts->shared, error);
     facts->digest = all.digest;
     facts->classes = all.classes;
     all.classes = (lab_word_index){0};
     collection_free(&all);
     if (status != LOCUS_OK)
-        lab_picture_facts_free(facts);
+        lab_class_facts_free(facts);
     return status;
-}
-
-void lab_picture_facts_free(lab_picture_facts *facts) {
-    lab_word_index_free(&facts->classes);
 }
 
 /* ---- kept ---- */

@@ -12,23 +12,14 @@
 #define LAB_OWN_PICTURES_H
 
 #include "task/images/picture_folder.h"
+#include "task/own/own_sets.h"
 
 #define LAB_PICTURES_SIDE 32 /* unless it is given */
 
 lab_draw_function lab_pictures_generate;
 
-/* What the folders say. */
-typedef struct lab_picture_facts {
-    lab_word_index classes;
-    size_t samples[3];                            /* by lab_set */
-    size_t shared[3];                             /* of development and test pictures those whose very file is in the
-                                                     training set, too */
-    size_t of_class[3][LAB_PICTURE_MOST_CLASSES]; /* by set and class */
-    uint64_t digest;                              /* of names and files; never 0 */
-} lab_picture_facts;
-void lab_picture_facts_free(lab_picture_facts *facts);
-/* IO: what is no picture, or no folder of them, with its place; ARGUMENT: too few for three sets; INTERRUPTED. */
-locus_status lab_pictures_look(const lab_task_options *options, uint64_t seed, lab_picture_facts *facts,
+/* What the folders say. IO: what is no picture, or no folder of them, with its place; ARGUMENT: too few for three sets; INTERRUPTED. */
+locus_status lab_pictures_look(const lab_task_options *options, uint64_t seed, lab_class_facts *facts,
                                locus_error *error);
 
 /* Writes the names of the classes into a folder, and reads them from there. */

@@ -53,9 +53,9 @@ static locus_status learn_row(collection *all, const lab_labelled_row *row, locu
             good = lab_word_add(&all->words, token.text, token.bytes) != SIZE_MAX;
     if (!good)
         return lab_fail_memory(error, "a vocabulary");
-    if (all->labels.count > LAB_LABELLED_MOST_CLASSES) {
+    if (all->labels.count > LAB_OWN_MOST_CLASSES) {
         return lab_fail(error, LOCUS_ERROR_IO, "data", "'%s', line %zu: the training set has more than %d labels",
-                        row->path, row->line, LAB_LABELLED_MOST_CLASSES);
+                        row->path, row->line, LAB_OWN_MOST_CLASSES);
     }
     return LOCUS_OK;
 }
@@ -226,60 +226,42 @@ locus_status lab_labelled_generate(lab_dataset *set, const lab_draw *draw, locus
 /* ---- what the files say ---- */
 
 /* What two rows with the same input share. */
-static const char *key_of(const lab_labelled_row *row, size_t *bytes) {
+static bool key_of(const void *context, size_t sample, lab_set *set, char **key, size_t *bytes) {
+    const lab_labelled_row *row = &((const collection *)context)->rows.rows[sample];
+    *set = row->set;
     *bytes = row->text != NULL ? row->bytes : row->id_count * sizeof *row->ids;
-    return row->text != NULL ? row->text : (const char *)row->ids;
+    *key = malloc(*bytes + 1);
+    if (*key != NULL)
+        memcpy(*key, row->text != NULL ? (const void *)row->text : row->ids, *bytes);
+    return *key != NULL;
 }
 
-static locus_status count_shared(const collection *all, lab_labelled_facts *facts, locus_error *error) {
-    lab_word_index seen = {0};
-    locus_status status = LOCUS_OK;
-    size_t bytes;
-    for (size_t i = 0; i < all->rows.count && status == LOCUS_OK; i++) {
-        const char *key = key_of(&all->rows.rows[i], &bytes);
-        if (all->rows.rows[i].set == LAB_SET_TRAIN && lab_word_add(&seen, key, bytes) == SIZE_MAX)
-            status = lab_fail_memory(error, "samples");
-    }
-    for (size_t i = 0; i < all->rows.count && status == LOCUS_OK; i++) {
-        const char *key = key_of(&all->rows.rows[i], &bytes);
-        const lab_set set = all->rows.rows[i].set;
-        facts->shared[set] += set != LAB_SET_TRAIN && lab_word_find(&seen, key, bytes) != SIZE_MAX;
-    }
-    lab_word_index_free(&seen);
-    return status;
-}
-
-locus_status lab_labelled_look(const lab_task_options *options, uint64_t seed, lab_labelled_facts *facts,
+locus_status lab_labelled_look(const lab_task_options *options, uint64_t seed, lab_class_facts *facts,
                                locus_error *error) {
     collection all;
-    *facts = (lab_labelled_facts){0};
+    *facts = (lab_class_facts){0};
     locus_status status = collect(&all, options, seed, error);
     if (status != LOCUS_OK)
         return status;
     facts->vocabulary = vocabulary_of(&all);
-    facts->classes = all.labels.count;
     facts->shortest = SIZE_MAX;
     for (size_t i = 0; i < all.rows.count; i++) {
         const lab_labelled_row *row = &all.rows.rows[i];
         const size_t tokens = encode(&all, row, NULL) - 1;
         facts->samples[row->set]++;
-        facts->of_label[row->set][lab_word_find(&all.labels, row->label, strlen(row->label))]++;
+        facts->of_class[row->set][lab_word_find(&all.labels, row->label, strlen(row->label))]++;
         facts->shortest = tokens < facts->shortest ? tokens : facts->shortest;
         facts->longest = tokens > facts->longest ? tokens : facts->longest;
     }
-    status = count_shared(&all, facts, error);
+    status = lab_own_count_shared(&all, all.rows.count, key_of, facts->shared, error);
     if (status == LOCUS_OK)
         status = lab_own_digest(options, &facts->digest, error);
-    facts->labels = all.labels;
+    facts->classes = all.labels;
     all.labels = (lab_word_index){0};
     collection_free(&all);
     if (status != LOCUS_OK)
-        lab_labelled_facts_free(facts);
+        lab_class_facts_free(facts);
     return status;
-}
-
-void lab_labelled_facts_free(lab_labelled_facts *facts) {
-    lab_word_index_free(&facts->labels);
 }
 
 locus_status lab_labelled_keep(const lab_task_options *options, uint64_t seed, const char *folder, locus_error *error) {

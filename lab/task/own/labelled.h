@@ -14,26 +14,13 @@
 #ifndef LAB_LABELLED_H
 #define LAB_LABELLED_H
 
-#include "task/own/word_index.h"
+#include "task/own/own_sets.h"
 #include "task/task_class.h"
-
-#define LAB_LABELLED_MOST_CLASSES 256
 
 lab_draw_function lab_labelled_generate;
 
-/* What the three files say. */
-typedef struct lab_labelled_facts {
-    size_t vocabulary, classes;
-    size_t samples[3]; /* by lab_set */
-    size_t shared[3];  /* of development and test samples those whose text is in the training set, too */
-    uint64_t digest;   /* of the files; never 0 */
-    lab_word_index labels;
-    size_t of_label[3][LAB_LABELLED_MOST_CLASSES]; /* samples, by set and class */
-    size_t shortest, longest;                      /* tokens of a sample, the start token not counted */
-} lab_labelled_facts;
-void lab_labelled_facts_free(lab_labelled_facts *facts);
-/* IO: a file that can't be read, or a line that is none; ARGUMENT: too few samples for three sets. */
-locus_status lab_labelled_look(const lab_task_options *options, uint64_t seed, lab_labelled_facts *facts,
+/* What the three files say. IO: a file that can't be read, or a line that is none; ARGUMENT: too few samples for three sets. */
+locus_status lab_labelled_look(const lab_task_options *options, uint64_t seed, lab_class_facts *facts,
                                locus_error *error);
 
 /* Writes the vocabulary of the training set into a folder. */

@@ -43,6 +43,32 @@ locus_status lab_own_split(const lab_task_options *options, uint64_t seed, size_
     return LOCUS_OK;
 }
 
+/* ---- what sets share ---- */
+
+void lab_class_facts_free(lab_class_facts *facts) {
+    lab_word_index_free(&facts->classes);
+}
+
+locus_status lab_own_count_shared(const void *all, size_t count, lab_own_key *key_of, size_t shared[3],
+                                  locus_error *error) {
+    lab_word_index seen = {0};
+    bool good = true;
+    for (size_t i = 0; good && i < 2 * count; i++) { /* the training set first, then the others */
+        const bool learns = i < count;
+        lab_set set;
+        char *key;
+        size_t bytes;
+        good = key_of(all, i % count, &set, &key, &bytes);
+        if (good && learns && set == LAB_SET_TRAIN)
+            good = lab_word_add(&seen, key, bytes) != SIZE_MAX;
+        else if (good && !learns && set != LAB_SET_TRAIN)
+            shared[set] += lab_word_find(&seen, key, bytes) != SIZE_MAX;
+        free(key);
+    }
+    lab_word_index_free(&seen);
+    return good ? LOCUS_OK : lab_fail_memory(error, "samples");
+}
+
 /* ---- lines ---- */
 
 locus_status lab_fail_line(const char *path, size_t line, const char *what, locus_error *error) {

@@ -12,6 +12,25 @@
 locus_status lab_own_split(const lab_task_options *options, uint64_t seed, size_t count, lab_set *sets,
                            locus_error *error);
 
+/* What files of labelled samples say. */
+enum { LAB_OWN_MOST_CLASSES = 256 };
+typedef struct lab_class_facts {
+    lab_word_index classes;
+    size_t samples[3];                        /* by lab_set */
+    size_t shared[3];                         /* of development and test samples those whose input, or very file, is in
+                                                 the training set, too */
+    size_t of_class[3][LAB_OWN_MOST_CLASSES]; /* samples, by set and class */
+    uint64_t digest;                          /* of the files; never 0 */
+    size_t vocabulary, shortest, longest;     /* of sequences: tokens of a sample, the start token not counted */
+} lab_class_facts;
+void lab_class_facts_free(lab_class_facts *facts);
+
+/* A sample by its set and what tells it from others, from malloc; false: no memory. */
+typedef bool lab_own_key(const void *all, size_t sample, lab_set *set, char **key, size_t *bytes);
+/* How many development and test samples are in the training set, too. */
+locus_status lab_own_count_shared(const void *all, size_t count, lab_own_key *key_of, size_t shared[3],
+                                  locus_error *error);
+
 /* Calls `visit` for each line of a file that is not empty, without its line end; `number` counts all lines from 1. IO,
  * with the number: a line with a zero byte in it, which no text has. */
 typedef locus_status lab_line_visitor(void *context, size_t number, const char *line, size_t bytes, locus_error *error);

@@ -153,38 +153,23 @@ locus_status lab_pairs_generate(lab_dataset *set, const lab_draw *draw, locus_er
 
 /* ---- what the files say ---- */
 
-/* What two rows with the same input share: its tokens, and of trees where they stand. From malloc. */
-static char *key_of(const lab_pair_side *input, size_t *bytes) {
+/* What two rows with the same input share: its tokens, and of trees where they stand. */
+static bool key_of(const void *context, size_t sample, lab_set *set, char **key, size_t *bytes) {
+    const lab_pair_row *row = &((const collection *)context)->rows.rows[sample];
+    const lab_pair_side *input = &row->sides[LAB_PAIR_INPUT];
     const size_t nodes = input->parents != NULL ? input->count * sizeof *input->parents : 0;
     const size_t tokens = input->ids != NULL ? input->count * sizeof *input->ids : input->bytes;
-    char *key = malloc(tokens + 2 * nodes + 1);
+    *set = row->set;
     *bytes = tokens + 2 * nodes;
-    if (key == NULL)
-        return NULL;
-    memcpy(key, input->ids != NULL ? (const void *)input->ids : input->text, tokens);
+    *key = malloc(*bytes + 1);
+    if (*key == NULL)
+        return false;
+    memcpy(*key, input->ids != NULL ? (const void *)input->ids : input->text, tokens);
     if (nodes > 0) {
-        memcpy(key + tokens, input->parents, nodes);
-        memcpy(key + tokens + nodes, input->branches, nodes);
+        memcpy(*key + tokens, input->parents, nodes);
+        memcpy(*key + tokens + nodes, input->branches, nodes);
     }
-    return key;
-}
-
-static locus_status count_shared(const collection *all, lab_pair_facts *facts, locus_error *error) {
-    lab_word_index seen = {0};
-    bool good = true;
-    for (size_t i = 0; good && i < 2 * all->rows.count; i++) { /* the training set first, then the others */
-        const lab_pair_row *row = &all->rows.rows[i % all->rows.count];
-        const bool train = row->set == LAB_SET_TRAIN;
-        size_t bytes;
-        if (train != (i < all->rows.count))
-            continue;
-        char *key = key_of(&row->sides[LAB_PAIR_INPUT], &bytes);
-        good = key != NULL && (!train || lab_word_add(&seen, key, bytes) != SIZE_MAX);
-        facts->shared[row->set] += good && !train && lab_word_find(&seen, key, bytes) != SIZE_MAX;
-        free(key);
-    }
-    lab_word_index_free(&seen);
-    return good ? LOCUS_OK : lab_fail_memory(error, "samples");
+    return true;
 }
 
 locus_status lab_pairs_look(const lab_task_options *options, uint64_t seed, lab_pair_facts *facts, locus_error *error) {
@@ -204,7 +189,7 @@ locus_status lab_pairs_look(const lab_task_options *options, uint64_t seed, lab_
         for (size_t s = 0; s < 2; s++)
             facts->unknown[row->set] += lab_pair_encode(&all.vocabulary, &row->sides[s], NULL);
     }
-    status = count_shared(&all, facts, error);
+    status = lab_own_count_shared(&all, all.rows.count, key_of, facts->shared, error);
     if (status == LOCUS_OK)
         status = lab_own_digest(options, &facts->digest, error);
     collection_free(&all);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples as JSON lines: words, trees, problems. What is read and written again is read as the same set; a failure is
- * one line on standard error. `data inspect` of the same file ends with its status and no more than that line. */
+/* Samples as JSON lines: words, trees, problems. What is read and written again is read as the same set; a failure says
+ * what is wrong. `data inspect` of the same file ends with its status and no more than one line. */
 #include "fuzz.h"
-#include "task/task_class.h"
+#include "samples/sample_lines.h"
 
 #include "command.h"
-#include "data_lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +12,11 @@
 
 enum { MOST_TOKENS = 200 };
 
-static int read_set(lab_dataset *set, const lab_task **task, const char *path) {
-    fuzz_messages_begin();
-    const int status = cli_data_read(set, task, path);
-    const char *messages = fuzz_messages_end();
-    FUZZ_REQUIRE(status == 0 || status == 1 || status == 2);
-    if (status != 0)
-        fuzz_check_messages(messages);
-    else
-        FUZZ_REQUIRE_SAYING(messages[0] == '\0', messages);
-    return status;
+static bool read_set(lab_dataset *set, const lab_task **task, const char *path) {
+    locus_error error = {.status = LOCUS_OK};
+    const locus_status status = lab_samples_read(set, task, path, &error);
+    FUZZ_REQUIRE(status == LOCUS_OK || (error.status == status && error.message[0] != '\0'));
+    return status == LOCUS_OK;
 }
 
 static void check_side(const lab_dataset *a, const lab_dataset *b, const size_t *a_offsets, const size_t *b_offsets,
@@ -40,8 +34,8 @@ static void check_again(const lab_dataset *set, const lab_task *task) {
     const char *path = fuzz_path("again.jsonl");
     lab_dataset back;
     const lab_task *named = NULL;
-    FUZZ_REQUIRE(cli_data_write(set, task != NULL ? task : lab_task_find("copy"), path) == 0);
-    FUZZ_REQUIRE(read_set(&back, &named, path) == 0);
+    FUZZ_REQUIRE(lab_samples_save(set, task != NULL ? task : lab_task_find("copy"), path, NULL) == LOCUS_OK);
+    FUZZ_REQUIRE(read_set(&back, &named, path));
     FUZZ_REQUIRE(named == task && back.samples == set->samples);
     const int32_t *const inputs[] = {set->input,
                                      back.input,
@@ -85,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *path = fuzz_file("input.jsonl", data, size);
     lab_dataset set;
     const lab_task *task = NULL;
-    if (read_set(&set, &task, path) == 0) {
+    if (read_set(&set, &task, path)) {
         if (set.input_offsets[set.samples] <= MOST_TOKENS && set.target_offsets[set.samples] <= MOST_TOKENS)
             check_again(&set, task);
         lab_dataset_destroy(&set);

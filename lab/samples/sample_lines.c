@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "data_lines.h"
+#include "samples/sample_lines.h"
 
+#include "io/fail.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "output.h"
+#include "task/set_text.h"
 #include "task/symbol_tree.h"
+#include "task/task_class.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,41 +32,29 @@ static void write_ids(FILE *out, const side *row, const char *between) {
         fprintf(out, "%s%d", i == row->offsets[0] ? "" : between, (int)row->tokens[i]);
 }
 
-char *cli_data_tree_text(const int32_t *tokens, const lab_tree_nodes *nodes, const size_t offsets[2]) {
-    lab_tree tree = {0};
-    locus_error error;
-    char *text = NULL;
-    size_t start = offsets[0];
-    if (lab_tree_from_parents(&tree, offsets[1] - start, tokens + start, nodes->parents + start,
-                              nodes->branches + start, &error) != LOCUS_OK)
-        cli_error(&error);
-    else if ((text = lab_tree_string(&tree)) == NULL)
-        cli_failure("out of memory for the text of a tree");
-    lab_tree_destroy(&tree);
-    return text;
-}
-
 /* No task has a quotation mark or a backslash. */
 static void write_characters(FILE *out, const side *row) {
     for (size_t i = row->offsets[0]; i < row->offsets[1]; i++)
         putc(row->problems->characters[row->tokens[i]], out);
 }
 
-static int write_text(FILE *out, const side *row) {
+static locus_status write_text(FILE *out, const lab_dataset *set, const side *row, locus_error *error) {
     fprintf(out, ", \"%s_text\": \"", row->name);
     if (row->problems != NULL) {
         write_characters(out, row);
     } else if (row->nodes->parents == NULL) {
         write_ids(out, row, " ");
     } else {
-        char *text = cli_data_tree_text(row->tokens, row->nodes, row->offsets);
+        const size_t start = row->offsets[0];
+        const lab_tree_nodes nodes = {row->nodes->parents + start, row->nodes->branches + start};
+        char *text = lab_set_text(set, row->tokens + start, &nodes, row->offsets[1] - start, error);
         if (text == NULL)
-            return 1;
+            return error != NULL ? error->status : LOCUS_ERROR_MEMORY;
         fputs(text, out);
         free(text);
     }
     fputs("\"", out);
-    return 0;
+    return LOCUS_OK;
 }
 
 static void write_paths(FILE *out, const side *row) {
@@ -77,44 +68,44 @@ static void write_paths(FILE *out, const side *row) {
     fputs("]", out);
 }
 
-static int write_sample(FILE *out, const side rows[2]) {
+static locus_status write_sample(FILE *out, const lab_dataset *set, const side rows[2], locus_error *error) {
     for (size_t r = 0; r < 2; r++) {
         fprintf(out, "%s\"%s\": [", r == 0 ? "" : ", ", rows[r].name);
         write_ids(out, &rows[r], ", ");
         fputs("]", out);
     }
-    int status = write_text(out, &rows[0]);
-    status = status ? status : write_text(out, &rows[1]);
+    locus_status status = write_text(out, set, &rows[0], error);
+    status = status != LOCUS_OK ? status : write_text(out, set, &rows[1], error);
     for (size_t r = 0; r < 2 && rows[r].nodes->parents != NULL; r++)
         write_paths(out, &rows[r]);
     return status;
 }
 
-static int write_samples(FILE *out, const lab_dataset *set, const lab_task *task) {
+locus_status lab_samples_write(FILE *out, const lab_dataset *set, const lab_task *task, bool tabbed,
+                               locus_error *error) {
     const lab_task *problems = task->characters != NULL ? task : NULL;
-    int status = 0;
-    for (size_t s = 0; status == 0 && s < set->samples; s++) {
+    locus_status status = LOCUS_OK;
+    (void)tabbed;
+    for (size_t s = 0; status == LOCUS_OK && s < set->samples; s++) {
         const side rows[] = {{"input", problems, set->input, &set->input_tree, set->input_offsets + s},
                              {"target", problems, set->target, &set->target_tree, set->target_offsets + s}};
         putc('{', out);
         if (problems != NULL)
             fprintf(out, "\"task\": \"%s\", ", problems->name);
-        status = write_sample(out, rows);
+        status = write_sample(out, set, rows, error);
         fputs("}\n", out);
     }
     return status;
 }
 
-int cli_data_write(const lab_dataset *set, const lab_task *task, const char *path) {
-    if (strcmp(path, "-") == 0)
-        return write_samples(stdout, set, task);
+locus_status lab_samples_save(const lab_dataset *set, const lab_task *task, const char *path, locus_error *error) {
     lab_output output;
-    locus_error error;
-    if (lab_output_open(&output, path, &error) != LOCUS_OK)
-        return cli_error(&error);
-    int status = write_samples(output.stream, set, task);
-    if (status == 0 && lab_output_commit(&output, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    locus_status status = lab_output_open(&output, path, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = task->class->write(output.stream, set, task, lab_name_ends(path, ".tsv"), error);
+    if (status == LOCUS_OK)
+        status = lab_output_commit(&output, error);
     lab_output_discard(&output);
     return status;
 }
@@ -213,12 +204,26 @@ static locus_status push_nodes(tokens *list, const cJSON *array, locus_error *er
     return status;
 }
 
-typedef struct place {
-    const char *path;
-    size_t line;
-} place;
+/* ---- lines ---- */
 
-static int read_side(const place *at, const cJSON *root, const char *name, tokens *list) {
+locus_status lab_place_fail(const lab_line_place *at, const char *format, ...) {
+    char what[sizeof at->error->message];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    return lab_fail(at->error, LOCUS_ERROR_IO, NULL, "%s, line %zu: %s", at->path, at->line, what);
+}
+
+locus_status lab_place_parse(const lab_line_place *at, const char *line, cJSON **root) {
+    bool out_of_memory;
+    *root = lab_json_parse(line, strlen(line), false, NULL, &out_of_memory);
+    if (out_of_memory)
+        return lab_fail(at->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for a line of %s", at->path);
+    return cJSON_IsObject(*root) ? LOCUS_OK : lab_place_fail(at, "this is no JSON object");
+}
+
+static locus_status read_side(const lab_line_place *at, const cJSON *root, const char *name, tokens *list) {
     char field[32];
     locus_error error;
     snprintf(field, sizeof field, "%s_paths", name);
@@ -227,14 +232,14 @@ static int read_side(const place *at, const cJSON *root, const char *name, token
         list->trees = paths != NULL;
     const char *wrong = push_ids(list, cJSON_GetObjectItemCaseSensitive(root, name));
     if (wrong != NULL)
-        return cli_failure("%s, line %zu: \"%s\" needs %s", at->path, at->line, name, wrong);
+        return lab_place_fail(at, "\"%s\" needs %s", name, wrong);
     if (list->trees != (paths != NULL)) {
-        return cli_failure("%s, line %zu: \"%s\" is %s, unlike the lines before: a file holds words or trees", at->path,
-                           at->line, field, paths == NULL ? "missing" : "there");
+        return lab_place_fail(at, "\"%s\" is %s, unlike the lines before: a file holds words or trees", field,
+                              paths == NULL ? "missing" : "there");
     }
     if (paths != NULL && push_nodes(list, paths, &error) != LOCUS_OK)
-        return cli_failure("%s, line %zu: \"%s\": %s", at->path, at->line, field, error.message);
-    return 0;
+        return lab_place_fail(at, "\"%s\": %s", field, error.message);
+    return LOCUS_OK;
 }
 
 /* A file while it is read. */
@@ -244,82 +249,82 @@ typedef struct reading {
 } reading;
 
 /* The lines of problems name their task, the first one decides. */
-static int read_task(const place *at, const cJSON *root, reading *into) {
+static locus_status read_task(const lab_line_place *at, const cJSON *root, reading *into) {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(root, "task");
     const lab_task *task = cJSON_IsString(name) ? lab_task_find(name->valuestring) : NULL;
     if (name != NULL && (task == NULL || task->characters == NULL))
-        return cli_failure("%s, line %zu: \"task\" is none of characters", at->path, at->line);
+        return lab_place_fail(at, "\"task\" is none of characters");
     if (into->input.samples > 0 && task != into->task) {
-        return cli_failure("%s, line %zu: \"task\" is %s, unlike the lines before: a file is of one task", at->path,
-                           at->line, task == NULL ? "missing" : task->name);
+        return lab_place_fail(at, "\"task\" is %s, unlike the lines before: a file is of one task",
+                              task == NULL ? "missing" : task->name);
     }
     into->task = task;
-    return 0;
+    return LOCUS_OK;
 }
 
-static int check_characters(const place *at, const lab_task *task, const tokens *list) {
+static locus_status check_characters(const lab_line_place *at, const lab_task *task, const tokens *list) {
     const size_t known = strlen(task->characters);
-    for (size_t i = list->offsets[list->samples - 1]; i < list->count; i++) {
-        if ((size_t)list->ids[i] >= known) {
-            return cli_failure("%s, line %zu: token %d: %s has characters 0 to %zu", at->path, at->line,
-                               (int)list->ids[i], task->name, known - 1);
-        }
-    }
-    return 0;
+    for (size_t i = list->offsets[list->samples - 1]; i < list->count; i++)
+        if ((size_t)list->ids[i] >= known)
+            return lab_place_fail(at, "token %d: %s has characters 0 to %zu", (int)list->ids[i], task->name, known - 1);
+    return LOCUS_OK;
 }
 
-static int check_sides(const place *at, const reading *into) {
+static locus_status check_sides(const lab_line_place *at, const reading *into) {
     if (into->input.trees != into->target.trees)
-        return cli_failure("%s, line %zu: input and target must both have paths, or none", at->path, at->line);
+        return lab_place_fail(at, "input and target must both have paths, or none");
     if (into->task == NULL)
-        return 0;
+        return LOCUS_OK;
     if (into->input.trees)
-        return cli_failure("%s, line %zu: problems of %s have no paths", at->path, at->line, into->task->name);
-    int status = check_characters(at, into->task, &into->input);
-    return status ? status : check_characters(at, into->task, &into->target);
+        return lab_place_fail(at, "problems of %s have no paths", into->task->name);
+    const locus_status status = check_characters(at, into->task, &into->input);
+    return status != LOCUS_OK ? status : check_characters(at, into->task, &into->target);
 }
 
-static int read_line(const place *at, const char *line, reading *into) {
-    bool out_of_memory;
-    cJSON *root = lab_json_parse(line, strlen(line), false, NULL, &out_of_memory);
-    int status = 0;
-    if (out_of_memory)
-        status = cli_failure("out of memory for a line of %s", at->path);
-    else if (!cJSON_IsObject(root))
-        status = cli_failure("%s, line %zu: this is no JSON object", at->path, at->line);
-    status = status ? status : read_task(at, root, into);
-    status = status ? status : read_side(at, root, "input", &into->input);
-    status = status ? status : read_side(at, root, "target", &into->target);
-    status = status ? status : check_sides(at, into);
+static locus_status read_line(const lab_line_place *at, const char *line, reading *into) {
+    cJSON *root;
+    locus_status status = lab_place_parse(at, line, &root);
+    if (status == LOCUS_OK)
+        status = read_task(at, root, into);
+    if (status == LOCUS_OK)
+        status = read_side(at, root, "input", &into->input);
+    if (status == LOCUS_OK)
+        status = read_side(at, root, "target", &into->target);
+    if (status == LOCUS_OK)
+        status = check_sides(at, into);
     cJSON_Delete(root);
     return status;
 }
 
-static int read_lines(char *text, const char *path, reading *into) {
-    place at = {path, 0};
-    int status = 0;
-    for (char *line = text, *next; status == 0 && line != NULL && *line != '\0'; line = next) {
+static locus_status read_lines(char *text, lab_line_place *at, reading *into) {
+    locus_status status = LOCUS_OK;
+    for (char *line = text, *next; status == LOCUS_OK && line != NULL && *line != '\0'; line = next) {
         next = strchr(line, '\n');
         if (next != NULL)
             *next++ = '\0';
-        at.line++;
+        at->line++;
         if (line[strspn(line, " \t\r")] != '\0')
-            status = read_line(&at, line, into);
+            status = read_line(at, line, into);
     }
-    return status == 0 && into->input.samples == 0 ? cli_failure("%s: there is no sample in it", path) : status;
+    return status == LOCUS_OK && into->input.samples == 0
+               ? lab_fail(at->error, LOCUS_ERROR_IO, NULL, "%s: there is no sample in it", at->path)
+               : status;
 }
 
 /* The set takes over the lists' memory. */
-int cli_data_read(lab_dataset *set, const lab_task **task, const char *path) {
+locus_status lab_samples_read(lab_dataset *set, const lab_task **task, const char *path, locus_error *error) {
     char *text;
     size_t bytes;
-    locus_error error;
     reading into = {0};
+    lab_line_place at = {path, 0, error};
     memset(set, 0, sizeof *set);
-    if (lab_file_read(path, &text, &bytes, &error) != LOCUS_OK)
-        return cli_error(&error);
-    int status = strlen(text) == bytes ? read_lines(text, path, &into)
-                                       : cli_failure("%s: this is no text (it holds a zero byte)", path);
+    locus_status status = lab_file_read(path, &text, &bytes, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (strlen(text) == bytes)
+        status = read_lines(text, &at, &into);
+    else
+        status = lab_fail(error, LOCUS_ERROR_IO, NULL, "%s: this is no text (it holds a zero byte)", path);
     free(text);
     *task = into.task;
     set->samples = into.input.samples;
@@ -329,7 +334,7 @@ int cli_data_read(lab_dataset *set, const lab_task **task, const char *path) {
     set->target = into.target.ids;
     set->input_tree = into.input.nodes;
     set->target_tree = into.target.nodes;
-    if (status != 0)
+    if (status != LOCUS_OK)
         lab_dataset_destroy(set);
     return status;
 }

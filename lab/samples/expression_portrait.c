@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What is said of a set of expressions: lengths, depths, arguments, classes, chance and majority. */
-#include "data_expressions.h"
-#include "expression.h"
-#include "output.h"
+#include "io/fail.h"
+#include "samples/expression_lines.h"
+#include "samples/portrait.h"
 #include "task/listops/listops.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ typedef struct look {
 } look;
 
 /* `levels` and `arguments` (how many each operator has had) have room for the sample. */
-static void look_at(look *at, const cli_expression *s, size_t index, size_t *levels, size_t *arguments) {
+static void look_at(look *at, const lab_expression *s, size_t index, size_t *levels, size_t *arguments) {
     size_t deepest = 0;
     levels[0] = arguments[0] = 0;
     for (size_t t = 1; t < s->count; t++) {
@@ -56,24 +56,23 @@ static void look_at(look *at, const cli_expression *s, size_t index, size_t *lev
     at->classes[s->label]++;
 }
 
-/* 0, or 1 after one line on standard error. */
-static int look_around(look *at) {
+static locus_status look_around(look *at, locus_error *error) {
     size_t longest = 0;
     for (size_t i = 0; i < at->set->samples; i++) {
-        const cli_expression s = cli_expression_at(at->set, i);
+        const lab_expression s = lab_expression_at(at->set, i);
         longest = s.count > longest ? s.count : longest;
     }
     size_t *levels = calloc(2 * (longest + 1), sizeof *levels);
     if (levels == NULL)
-        return cli_failure("out of memory for statistics");
+        return lab_fail_memory(error, "statistics");
     for (size_t i = 0; i < at->set->samples; i++) {
-        const cli_expression s = cli_expression_at(at->set, i);
+        const lab_expression s = lab_expression_at(at->set, i);
         look_at(at, &s, i, levels, levels + longest + 1);
     }
     free(levels);
     for (size_t c = 0; c < at->class_count; c++)
         at->majority = at->classes[c] > at->classes[at->majority] ? c : at->majority;
-    return 0;
+    return LOCUS_OK;
 }
 
 static void add_spread(cJSON *root, const char *name, const spread *of, size_t n) {
@@ -88,8 +87,7 @@ static double share_of(const look *at, size_t class) {
     return (double)at->classes[class] / (double)at->set->samples;
 }
 
-static int print_json(const look *at) {
-    cJSON *root = cJSON_CreateObject();
+static void fill_json(cJSON *root, const look *at) {
     cJSON_AddStringToObject(root, "subject", at->subject);
     cJSON_AddStringToObject(root, "target", at->asked);
     cJSON_AddNumberToObject(root, "samples", (double)at->set->samples);
@@ -104,15 +102,14 @@ static int print_json(const look *at) {
         cJSON_AddItemToArray(classes, cJSON_CreateNumber((double)at->classes[c]));
     cJSON_AddNumberToObject(root, "chance", 1.0 / (double)at->class_count);
     cJSON_AddNumberToObject(root, "majority", share_of(at, at->majority));
-    return cli_json_print(root);
 }
 
-static void print_spread(const char *name, const spread *of, size_t n) {
-    cli_say("%-10s %zu … %zu, mean %.2f, deviation %.2f\n", name, of->least, of->most, n > 0 ? of->sum / (double)n : 0,
-            deviation(of, n));
+static void say_spread(lab_portrait *to, const char *name, const spread *of, size_t n) {
+    lab_portrait_say(to, "%-10s %zu … %zu, mean %.2f, deviation %.2f\n", name, of->least, of->most,
+                     n > 0 ? of->sum / (double)n : 0, deviation(of, n));
 }
 
-static void print_classes(const look *at) {
+static void add_classes(lab_portrait *to, const look *at) {
     static const char *const heads[] = {">class", ">samples", ">share|%"};
     lab_table *table = lab_table_create(heads, 3);
     for (size_t c = 0; c < at->class_count; c++) {
@@ -120,39 +117,51 @@ static void print_classes(const look *at) {
         lab_table_number(table, (double)at->classes[c], "%zu", at->classes[c]);
         lab_table_number(table, 100 * share_of(at, c), "%.2f %%", 100 * share_of(at, c));
     }
-    cli_table_print(table);
+    lab_portrait_table(to, table);
 }
 
-static int print_text(const look *at, size_t shown) {
-    cli_say("%s: %zu samples, %s\n", at->subject, at->set->samples, at->asked);
-    print_spread("length", &at->length, at->set->samples);
-    print_spread("depth", &at->depth, at->set->samples);
-    print_spread("arguments", &at->arguments, at->operator_count);
-    cli_say("%-10s %zu operators and %zu digits, vocabulary %d (with start token)\n\n", "tokens", at->operator_count,
-            at->digit_count, LAB_LISTOPS_TOKENS);
-    print_classes(at);
-    cli_say("\n%-10s %.2f %%, one of %zu classes\n", "chance", 100.0 / (double)at->class_count, at->class_count);
-    cli_say("%-10s %.2f %% of samples are of the most common class, %zu\n", "majority",
-            100 * share_of(at, at->majority), at->majority);
+static locus_status say_all(lab_portrait *to, const look *at, size_t shown, locus_error *error) {
+    lab_portrait_say(to, "%s: %zu samples, %s\n", at->subject, at->set->samples, at->asked);
+    say_spread(to, "length", &at->length, at->set->samples);
+    say_spread(to, "depth", &at->depth, at->set->samples);
+    say_spread(to, "arguments", &at->arguments, at->operator_count);
+    lab_portrait_say(to, "%-10s %zu operators and %zu digits, vocabulary %d (with start token)\n\n", "tokens",
+                     at->operator_count, at->digit_count, LAB_LISTOPS_TOKENS);
+    add_classes(to, at);
+    lab_portrait_say(to, "\n%-10s %.2f %%, one of %zu classes\n", "chance", 100.0 / (double)at->class_count,
+                     at->class_count);
+    lab_portrait_say(to, "%-10s %.2f %% of samples are of the most common class, %zu\n", "majority",
+                     100 * share_of(at, at->majority), at->majority);
     for (size_t i = 0; i < shown && i < at->set->samples; i++) {
-        const cli_expression s = cli_expression_at(at->set, i);
-        char *text = cli_expression_text(&s);
+        const lab_expression s = lab_expression_at(at->set, i);
+        char *text = lab_listops_string(s.count, s.tokens, s.parents, s.branches);
         if (text == NULL)
-            return 1;
-        cli_say("\ninput  %.*s%s\ntarget %d\n", SHOWN_TEXT, text, strlen(text) > SHOWN_TEXT ? " …" : "", (int)s.label);
+            return lab_fail_memory(error, "an expression's text");
+        lab_portrait_say(to, "\ninput  %.*s%s\ntarget %d\n", SHOWN_TEXT, text, strlen(text) > SHOWN_TEXT ? " …" : "",
+                         (int)s.label);
         free(text);
     }
-    return 0;
+    return LOCUS_OK;
 }
 
-int cli_data_describe_expressions(const char *subject, const lab_dataset *set, lab_asked asked,
-                                  const cli_arguments *arguments) {
-    look at = {.subject = subject,
-               .asked = asked == LAB_ASKED_PARITY ? "parity" : "digit",
-               .set = set,
-               .class_count = asked == LAB_ASKED_PARITY ? 2 : DIGITS};
-    const int status = look_around(&at);
-    if (status != 0)
+locus_status lab_portray_expression_set(lab_portrait *to, const lab_portrait_request *request, const lab_dataset *set,
+                                        locus_error *error) {
+    const bool parity = request->draw.options->expressions.asked == LAB_ASKED_PARITY;
+    look at = {
+        .subject = request->name, .asked = parity ? "parity" : "digit", .set = set, .class_count = parity ? 2 : DIGITS};
+    const locus_status status = look_around(&at, error);
+    if (status != LOCUS_OK)
         return status;
-    return cli_flag(arguments, "json") ? print_json(&at) : print_text(&at, (size_t)cli_integer(arguments, "show"));
+    fill_json(to->json, &at);
+    return say_all(to, &at, request->shown, error);
+}
+
+locus_status lab_portray_expressions(lab_portrait *to, const lab_portrait_request *request, locus_error *error) {
+    lab_dataset set;
+    locus_status status = lab_dataset_generate(&set, &request->draw, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = lab_portray_expression_set(to, request, &set, error);
+    lab_dataset_destroy(&set);
+    return status;
 }

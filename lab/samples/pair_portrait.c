@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A word has an end token, which counts in its chance rate; trees and problems have none. */
-#include "data_portrait.h"
+#include "samples/portrait.h"
 
-#include "output.h"
+#include "io/fail.h"
+#include "task/own/pairs.h"
 #include "task/problem.h"
 #include "task/set_text.h"
 #include "task/symbol_tree.h"
-#include "task/task_class.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,27 +46,25 @@ typedef struct side {
     spread length, depth;
 } side;
 
-/* 0, or 1 after one line on standard error. */
-static int measure_side(side *row, size_t samples) {
+static locus_status measure_side(side *row, size_t samples, locus_error *error) {
     size_t *values = calloc(samples + 1, sizeof *values);
     lab_tree tree = {0};
-    locus_error error;
     locus_status status = LOCUS_OK;
     if (values == NULL)
-        return cli_failure("out of memory for statistics");
+        return lab_fail_memory(error, "statistics");
     for (size_t i = 0; i < samples; i++)
         values[i] = row->offsets[i + 1] - row->offsets[i];
     row->length = measure(values, samples);
     for (size_t i = 0; row->nodes->parents != NULL && status == LOCUS_OK && i < samples; i++) {
         size_t start = row->offsets[i];
         status = lab_tree_from_parents(&tree, values[i], row->tokens + start, row->nodes->parents + start,
-                                       row->nodes->branches + start, &error);
+                                       row->nodes->branches + start, error);
         values[i] = lab_tree_depth(&tree);
     }
     row->depth = measure(values, samples);
     lab_tree_destroy(&tree);
     free(values);
-    return status == LOCUS_OK ? 0 : cli_error(&error);
+    return status;
 }
 
 static size_t largest(const int32_t *ids, size_t count) {
@@ -98,7 +96,9 @@ typedef enum form { WORDS, TREES, PROBLEMS } form;
 
 /* What is said of a set. */
 typedef struct portrait {
-    const cli_data_subject *of;
+    const lab_portrait_request *of;
+    const lab_dataset *set;
+    const lab_pair_facts *own;
     form form;
     side sides[2];
     size_t kinds, vocabulary, sequence; /* sequence: its length, where a task has several problems in one; else 0 */
@@ -117,21 +117,21 @@ static double common_share(const lab_dataset *set, size_t vocabulary) {
 }
 
 static size_t count_vocabulary(const portrait *of, size_t largest_seen) {
-    const size_t all = of->of->options != NULL ? lab_task_vocabulary(of->of->task, of->of->options) : 0;
+    const size_t all = of->of->draw.options != NULL ? lab_task_vocabulary(of->of->draw.task, of->of->draw.options) : 0;
     if (of->form == PROBLEMS)
         return all > largest_seen ? all : largest_seen + 1;
-    return of->of->options != NULL ? all : largest_seen + (of->form == TREES ? 1 : 2);
+    return of->of->draw.options != NULL ? all : largest_seen + (of->form == TREES ? 1 : 2);
 }
 
-static int take_portrait(portrait *of, const cli_data_subject *subject) {
-    const lab_dataset *set = subject->set;
+static locus_status take_portrait(portrait *of, locus_error *error) {
+    const lab_dataset *set = of->set;
+    const lab_draw *drawn = &of->of->draw;
     size_t most = largest(set->input, set->input_offsets[set->samples]);
     size_t other = largest(set->target, set->target_offsets[set->samples]);
     most = other > most ? other : most;
-    of->of = subject;
-    of->form = subject->task != NULL && subject->task->characters != NULL ? PROBLEMS
-               : set->input_tree.parents != NULL                          ? TREES
-                                                                          : WORDS;
+    of->form = drawn->task != NULL && drawn->task->characters != NULL ? PROBLEMS
+               : set->input_tree.parents != NULL                      ? TREES
+                                                                      : WORDS;
     of->vocabulary = count_vocabulary(of, most);
     of->kinds = distinct(set, most);
     of->chance = of->form == PROBLEMS ? common_share(set, of->vocabulary) : lab_dataset_chance(set, of->vocabulary);
@@ -139,10 +139,10 @@ static int take_portrait(portrait *of, const cli_data_subject *subject) {
         (side){.name = "input", .offsets = set->input_offsets, .tokens = set->input, .nodes = &set->input_tree};
     of->sides[1] =
         (side){.name = "target", .offsets = set->target_offsets, .tokens = set->target, .nodes = &set->target_tree};
-    if (of->form == PROBLEMS && subject->options != NULL && set->input_offsets[set->samples] > 0)
-        of->sequence = subject->options->problems.sequence;
-    int status = measure_side(&of->sides[0], set->samples);
-    return status ? status : measure_side(&of->sides[1], set->samples);
+    if (of->form == PROBLEMS && drawn->options != NULL && set->input_offsets[set->samples] > 0)
+        of->sequence = drawn->options->problems.sequence;
+    const locus_status status = measure_side(&of->sides[0], set->samples, error);
+    return status != LOCUS_OK ? status : measure_side(&of->sides[1], set->samples, error);
 }
 
 static void add_spread(cJSON *root, const char *side_name, const char *what, const spread *found) {
@@ -167,10 +167,9 @@ static void add_sets(cJSON *root, const lab_pair_facts *facts) {
     cJSON_AddBoolToObject(root, "decodes", facts->stuck == NULL);
 }
 
-static int print_json(const portrait *of) {
-    cJSON *root = cJSON_CreateObject();
+static void fill_json(cJSON *root, const portrait *of) {
     cJSON_AddStringToObject(root, "subject", of->of->name);
-    cJSON_AddNumberToObject(root, "samples", (double)of->of->set->samples);
+    cJSON_AddNumberToObject(root, "samples", (double)of->set->samples);
     for (size_t i = 0; i < 2; i++) {
         add_spread(root, of->sides[i].name, "length", &of->sides[i].length);
         if (of->form == TREES)
@@ -179,39 +178,36 @@ static int print_json(const portrait *of) {
     cJSON_AddNumberToObject(root, "symbols_seen", (double)of->kinds);
     cJSON_AddNumberToObject(root, "vocabulary", (double)of->vocabulary);
     cJSON_AddNumberToObject(root, "chance", of->chance);
-    if (of->of->own != NULL)
-        add_sets(root, of->of->own);
-    return cli_json_print(root);
+    if (of->own != NULL)
+        add_sets(root, of->own);
 }
 
-static void print_spread(const char *label, const char *what, const spread *found) {
-    cli_print("%-8s %s %zu … %zu, mean %.2f, deviation %.2f\n", label, what, found->least, found->most, found->mean,
-              found->deviation);
+static void say_spread(lab_portrait *to, const char *label, const char *what, const spread *found) {
+    lab_portrait_say(to, "%-8s %s %zu … %zu, mean %.2f, deviation %.2f\n", label, what, found->least, found->most,
+                     found->mean, found->deviation);
 }
 
 /* A word's first symbols, or a tree's first characters. */
-static int print_text(const portrait *of, const side *row, size_t sample) {
+static locus_status say_text(lab_portrait *to, const portrait *of, const side *row, size_t sample, locus_error *error) {
     const size_t start = row->offsets[sample], all = row->offsets[sample + 1] - start;
     const bool tree = row->nodes->parents != NULL;
     const size_t count = tree || all < MOST_WORD ? all : MOST_WORD;
     const lab_tree_nodes nodes = {tree ? row->nodes->parents + start : NULL,
                                   tree ? row->nodes->branches + start : NULL};
-    locus_error error;
-    char *text = lab_set_text(of->of->set, row->tokens + start, &nodes, count, &error);
+    char *text = lab_set_text(of->set, row->tokens + start, &nodes, count, error);
     if (text == NULL)
-        return cli_error(&error);
-    cli_print(" %.*s%s\n", tree ? MOST_SHOWN : (int)strlen(text), text,
-              count < all || (tree && strlen(text) > MOST_SHOWN) ? " …" : "");
+        return error != NULL ? error->status : LOCUS_ERROR_MEMORY;
+    lab_portrait_say(to, " %.*s%s\n", tree ? MOST_SHOWN : (int)strlen(text), text,
+                     count < all || (tree && strlen(text) > MOST_SHOWN) ? " …" : "");
     free(text);
-    return 0;
+    return LOCUS_OK;
 }
 
-static int print_characters(const lab_task *task, const side *row, size_t sample) {
+static void say_characters(lab_portrait *to, const lab_task *task, const side *row, size_t sample) {
     size_t start = row->offsets[sample], count = row->offsets[sample + 1] - start;
     char text[MOST_SHOWN + 1];
     lab_problem_decode(task, row->tokens + start, count < MOST_SHOWN ? count : MOST_SHOWN, text);
-    cli_print(" %s%s\n", text, count > MOST_SHOWN ? " …" : "");
-    return 0;
+    lab_portrait_say(to, " %s%s\n", text, count > MOST_SHOWN ? " …" : "");
 }
 
 /* Of sequences without prompt there is one side. */
@@ -219,13 +215,15 @@ static bool has_inputs(const portrait *of) {
     return of->form != PROBLEMS || of->sides[0].length.most > 0;
 }
 
-static int print_sample(const portrait *of, size_t sample) {
-    int status = 0;
-    putchar('\n');
-    for (size_t i = has_inputs(of) ? 0 : 1; status == 0 && i < 2; i++) {
-        cli_print("%-6s", of->sides[i].name);
-        status = of->form == PROBLEMS ? print_characters(of->of->task, &of->sides[i], sample)
-                                      : print_text(of, &of->sides[i], sample);
+static locus_status say_sample(lab_portrait *to, const portrait *of, size_t sample, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    lab_portrait_say(to, "\n");
+    for (size_t i = has_inputs(of) ? 0 : 1; status == LOCUS_OK && i < 2; i++) {
+        lab_portrait_say(to, "%-6s", of->sides[i].name);
+        if (of->form == PROBLEMS)
+            say_characters(to, of->of->draw.task, &of->sides[i], sample);
+        else
+            status = say_text(to, of, &of->sides[i], sample, error);
     }
     return status;
 }
@@ -248,7 +246,7 @@ static void put_spread(lab_table *table, const char *name, const char *what, con
 }
 
 /* What of it is a table: the terminal has it in sentences. */
-static int print_table(const portrait *of) {
+static void add_table(lab_portrait *to, const portrait *of) {
     static const char *const heads[] = {"side", "of", ">least", ">most", ">mean", ">deviation"};
     lab_table *table = lab_table_create(heads, 6);
     lab_table_title(table, "%s", of->of->name);
@@ -257,56 +255,84 @@ static int print_table(const portrait *of) {
         if (of->form == TREES)
             put_spread(table, of->sides[i].name, "depth", &of->sides[i].depth);
     }
-    cli_table_print(table);
-    return 0;
+    lab_portrait_table(to, table);
+    to->tables[to->table_count - 1].apart = true;
 }
 
 /* Of own pairs: the sets, what they share, what the vocabulary lacks. */
-static void print_sets(const lab_pair_facts *facts) {
-    cli_print("%-8s %zu training, %zu development and %zu test samples\n", "sets", facts->samples[0], facts->samples[1],
-              facts->samples[2]);
+static void say_sets(lab_portrait *to, const lab_pair_facts *facts) {
+    lab_portrait_say(to, "%-8s %zu training, %zu development and %zu test samples\n", "sets", facts->samples[0],
+                     facts->samples[1], facts->samples[2]);
     for (size_t s = 1; s < 3; s++) {
         if (facts->shared[s] > 0)
-            cli_print("%-8s %zu of the %zu %s samples stand in the training set, too\n", "", facts->shared[s],
-                      facts->samples[s], set_names[s]);
+            lab_portrait_say(to, "%-8s %zu of the %zu %s samples stand in the training set, too\n", "",
+                             facts->shared[s], facts->samples[s], set_names[s]);
         if (facts->unknown[s] > 0)
-            cli_print("%-8s %zu tokens of the %s set are not in the training set\n", "", facts->unknown[s],
-                      set_names[s]);
+            lab_portrait_say(to, "%-8s %zu tokens of the %s set are not in the training set\n", "", facts->unknown[s],
+                             set_names[s]);
     }
     if (facts->stuck != NULL)
-        cli_print("%-8s nothing is decoded: %s\n", "", facts->stuck);
+        lab_portrait_say(to, "%-8s nothing is decoded: %s\n", "", facts->stuck);
 }
 
-static int print_portrait(const portrait *of, size_t shown) {
-    int status = 0;
-    const size_t samples = of->of->set->samples;
-    cli_print("%s: %zu samples\n", of->of->name, samples);
-    if (of->of->own != NULL)
-        print_sets(of->of->own);
+static locus_status say_all(lab_portrait *to, const portrait *of, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    const size_t samples = of->set->samples;
+    lab_portrait_say(to, "%s: %zu samples\n", of->of->name, samples);
+    if (of->own != NULL)
+        say_sets(to, of->own);
     for (size_t i = has_inputs(of) ? 0 : 1; i < 2; i++) {
-        print_spread(of->sides[i].name, form_words[of->form].length, &of->sides[i].length);
+        say_spread(to, of->sides[i].name, form_words[of->form].length, &of->sides[i].length);
         if (of->form == TREES)
-            print_spread("", "depth", &of->sides[i].depth);
+            say_spread(to, "", "depth", &of->sides[i].depth);
     }
     if (of->sequence > 0) {
-        cli_print("%-8s %zu characters, %.1f problems on the average\n", "sequence", of->sequence,
-                  (double)of->sequence / (of->sides[0].length.mean + of->sides[1].length.mean));
+        lab_portrait_say(to, "%-8s %zu characters, %.1f problems on the average\n", "sequence", of->sequence,
+                         (double)of->sequence / (of->sides[0].length.mean + of->sides[1].length.mean));
     }
-    cli_print("%-8s %zu %s seen, vocabulary %zu%s\n", "symbols", of->kinds, form_words[of->form].symbols,
-              of->vocabulary, form_words[of->form].with);
-    cli_print("%-8s %.2f %% of target %s%s are the most common one\n", "chance", 100 * of->chance,
-              form_words[of->form].tokens, form_words[of->form].counting);
-    for (size_t s = 0; status == 0 && s < shown && s < samples; s++)
-        status = print_sample(of, s);
+    lab_portrait_say(to, "%-8s %zu %s seen, vocabulary %zu%s\n", "symbols", of->kinds, form_words[of->form].symbols,
+                     of->vocabulary, form_words[of->form].with);
+    lab_portrait_say(to, "%-8s %.2f %% of target %s%s are the most common one\n", "chance", 100 * of->chance,
+                     form_words[of->form].tokens, form_words[of->form].counting);
+    for (size_t s = 0; status == LOCUS_OK && s < of->of->shown && s < samples; s++)
+        status = say_sample(to, of, s, error);
     return status;
 }
 
-int cli_data_describe(const cli_data_subject *subject, const cli_arguments *arguments) {
-    portrait of = {0};
-    int status = take_portrait(&of, subject);
-    if (status != 0)
+locus_status lab_portray_pairs(lab_portrait *to, const lab_portrait_request *request, const lab_dataset *set,
+                               const lab_pair_facts *own, locus_error *error) {
+    portrait of = {.of = request, .set = set, .own = own};
+    const locus_status status = take_portrait(&of, error);
+    if (status != LOCUS_OK)
         return status;
-    if (cli_form != LAB_TABLE_TEXT && cli_form != LAB_TABLE_JSON)
-        return print_table(&of);
-    return cli_flag(arguments, "json") ? print_json(&of) : print_portrait(&of, (size_t)cli_integer(arguments, "show"));
+    fill_json(to->json, &of);
+    add_table(to, &of);
+    return say_all(to, &of, error);
+}
+
+locus_status lab_portray_drawn(lab_portrait *to, const lab_portrait_request *request, locus_error *error) {
+    lab_dataset set;
+    locus_status status = lab_dataset_generate(&set, &request->draw, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = lab_portray_pairs(to, request, &set, NULL, error);
+    lab_dataset_destroy(&set);
+    return status;
+}
+
+locus_status lab_portray_own_pairs(lab_portrait *to, const lab_portrait_request *request, locus_error *error) {
+    lab_task_options options = *request->draw.options;
+    lab_portrait_request filled = *request;
+    lab_pair_facts facts;
+    lab_dataset set;
+    locus_status status = lab_pairs_look(&options, request->draw.seed, &facts, error);
+    if (status == LOCUS_OK)
+        status = lab_dataset_generate(&set, &request->draw, error);
+    if (status != LOCUS_OK)
+        return status;
+    options.pairs.symbols = facts.vocabulary;
+    filled.draw.options = &options;
+    status = lab_portray_pairs(to, &filled, &set, &facts, error);
+    lab_dataset_destroy(&set);
+    return status;
 }
