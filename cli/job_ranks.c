@@ -46,11 +46,10 @@ static void share_processors(void) {
 }
 
 int cli_ranks_open(void) {
-    locus_error error;
     if (start.count == 1)
         return 0;
-    if (lab_ranks_mpi(&ranks, &start, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_ranks_mpi(&ranks, &start, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     share_processors();
     return 0;
 }
@@ -61,14 +60,13 @@ lab_ranks *cli_ranks_take(void) {
 }
 
 int cli_ranks_close(int status) {
-    locus_error error = {0};
     if (ranks == NULL)
         return status;
     if (!taken && status != 0)
-        (void)!lab_meeting_decline(ranks, cli_kept_line(), &error);
+        (void)!lab_meeting_decline(ranks, cli_kept_line(), &cli_fault);
     /* mpirun ends a job with the first rank that leaves in failure: nobody does before rank 0 has said everything. */
     fflush(stdout);
-    if (!lab_ranks_broken(ranks) && lab_ranks_broadcast(ranks, &status, sizeof status, &error) != LOCUS_OK)
+    if (!lab_ranks_broken(ranks) && lab_ranks_broadcast(ranks, &status, sizeof status, &cli_fault) != LOCUS_OK)
         status = 1;
     const bool broken = lab_ranks_broken(ranks);
     if (broken && cli_ranks_follow())

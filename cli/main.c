@@ -157,9 +157,8 @@ int main(int argc, char **argv) {
     cli_ranks_look();
     cli_picture_progress();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, which then cleans up */
-    locus_error error;
-    if (locus_environment_check(&error) != LOCUS_OK)
-        return cli_usage_error("%s", error.message);
+    if (locus_environment_check(&cli_fault) != LOCUS_OK)
+        return cli_usage_error("%s", cli_fault.message);
     const int given = argc;
     char **const words_given = argv;
     int plugin_words = 0;

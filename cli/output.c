@@ -16,6 +16,7 @@
 
 bool cli_quiet = false;
 lab_table_format cli_form = LAB_TABLE_TEXT;
+locus_error cli_fault = {.offset = -1};
 
 static void *grow(void *block, size_t bytes) {
     block = realloc(block, bytes);
@@ -143,6 +144,10 @@ int cli_error(const locus_error *error) {
     return error->status == LOCUS_ERROR_SPEC ? 2 : 1;
 }
 
+int cli_done(locus_status status) {
+    return status == LOCUS_OK ? 0 : cli_error(&cli_fault);
+}
+
 int cli_refusal(const locus_error *error) {
     if (error->status != LOCUS_ERROR_ARGUMENT)
         return cli_error(error);
@@ -191,6 +196,26 @@ void cli_table_print(lab_table *table) {
     if (lab_table_write(table, cli_form, cli_colour(stdout), stdout, &error) != LOCUS_OK)
         exit(cli_error(&error));
     lab_table_free(table);
+}
+
+int cli_shown_print(lab_shown *shown) {
+    const bool lines = cli_form == LAB_TABLE_TEXT;
+    size_t said = 0;
+    const int status = cli_done(lab_shown_end(shown, &cli_fault));
+    for (size_t i = 0; status == 0 && i < shown->table_count; i++) {
+        lab_shown_table *part = &shown->tables[i];
+        if (lines)
+            cli_write_bytes(stdout, shown->text + said, part->at - said);
+        said = part->at;
+        if (!lines || !part->apart) {
+            cli_table_print(part->table);
+            part->table = NULL;
+        }
+    }
+    if (status == 0 && lines)
+        cli_write_bytes(stdout, shown->text + said, shown->bytes - said);
+    lab_shown_free(shown);
+    return status;
 }
 
 void cli_say(const char *format, ...) {
@@ -294,8 +319,8 @@ void cli_progress_show(cli_progress *progress, const lab_progress *now) {
     char bar[64], details[256], speed[32], left[32], line[512];
     double share = now->steps ? (double)now->step / (double)now->steps : 0;
     format_bar(bar, share, 16);
-    cli_format_count(speed, sizeof speed, now->tokens_per_second);
-    cli_format_seconds(left, sizeof left, now->seconds_left);
+    lab_count_text(speed, sizeof speed, now->tokens_per_second);
+    lab_seconds_text(left, sizeof left, now->seconds_left);
     snprintf(details, sizeof details, "%s %" PRIu64 "/%" PRIu64, now->phase, now->step, now->steps);
     if (isfinite(now->loss)) { /* not before the first step */
         size_t used = strlen(details);
@@ -331,50 +356,4 @@ void cli_progress_end(cli_progress *progress) {
         fflush(stderr);
         progress->shown = false;
     }
-}
-
-/* ---- numbers for people ---- */
-
-char *cli_format_count(char *text, size_t size, double value) {
-    const struct {
-        double unit;
-        const char *name;
-    } units[] = {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}};
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (value >= 0.9995 * units[i].unit) {
-            double scaled = value / units[i].unit;
-            snprintf(text, size, "%.*f%s", scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0, scaled, units[i].name);
-            return text;
-        }
-    }
-    snprintf(text, size, "%.*f", value < 100 && value != floor(value) ? 1 : 0, value);
-    return text;
-}
-
-char *cli_format_bytes(char *text, size_t size, double bytes) {
-    const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    size_t unit = 0;
-    while (bytes >= 1023.5 && unit + 1 < sizeof names / sizeof *names) {
-        bytes /= 1024;
-        unit++;
-    }
-    snprintf(text, size, "%.*f %s", unit > 0 && bytes < 9.95 ? 1 : 0, bytes, names[unit]);
-    return text;
-}
-
-char *cli_format_seconds(char *text, size_t size, double seconds) {
-    if (!(seconds < 1e9)) {
-        snprintf(text, size, "?");
-    } else if (seconds < 10) {
-        snprintf(text, size, "%.1f s", seconds);
-    } else if (seconds < 99.5) {
-        snprintf(text, size, "%.0f s", seconds);
-    } else if (seconds < 5970) {
-        long whole = lround(seconds);
-        snprintf(text, size, "%ld min %02ld s", whole / 60, whole % 60);
-    } else {
-        long minutes = lround(seconds / 60);
-        snprintf(text, size, "%ld h %02ld min", minutes / 60, minutes % 60);
-    }
-    return text;
 }

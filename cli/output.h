@@ -5,7 +5,8 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
-#include "report/tables/table.h"
+#include "report/tables/shown.h"
+#include "report/tables/shown_number.h"
 #include "train/train.h"
 #include <cjson/cJSON.h>
 #include <locus/status.h>
@@ -31,6 +32,10 @@ int cli_usage_error(const char *format, ...) CLI_PRINTF(1, 2); /* returns 2 */
 int cli_failure(const char *format, ...) CLI_PRINTF(1, 2);     /* returns 1 */
 /* The error's message. 2 for a text that cannot be parsed (SPEC), else 1. */
 int cli_error(const locus_error *error);
+/* What the laboratory or the library says of the call that failed last: a command ends with the first one. And the exit
+ * status of a call that was handed it: 0, or that of cli_error. */
+extern locus_error cli_fault;
+int cli_done(locus_status status);
 /* The same where an ARGUMENT is what the user asked for: bad usage, and the option that it names stands before. */
 int cli_refusal(const locus_error *error);
 /* As cli_error for an error about `text`: if the error has an offset, the text and a caret line follow. */
@@ -58,6 +63,8 @@ extern lab_table_format cli_form; /* --format; JSON of most commands tells more 
 /* Prints a table in the form that is asked for, and frees it. Forms other than the terminal's stand apart by an empty
  * line. One that lacks something for want of memory (NULL lacks all) ends the program with exit status 1. */
 void cli_table_print(lab_table *table);
+/* Prints and frees lines, which a terminal has alone, and tables. The exit status. */
+int cli_shown_print(lab_shown *shown);
 /* What stands around tables on a terminal, and in no other form. */
 void cli_say(const char *format, ...) CLI_PRINTF(1, 2);
 
@@ -80,10 +87,5 @@ typedef struct cli_progress {
 } cli_progress;
 void cli_progress_show(cli_progress *progress, const lab_progress *now);
 void cli_progress_end(cli_progress *progress); /* wipes the line; must come before other output */
-
-/* "1.25 M", "312 MiB", "3 min 05 s" into `text`, returned. */
-char *cli_format_count(char *text, size_t size, double value);
-char *cli_format_bytes(char *text, size_t size, double bytes);
-char *cli_format_seconds(char *text, size_t size, double seconds);
 
 #endif

@@ -21,13 +21,12 @@ static char *path_of(const char *file) {
 
 static int register_plugin(const char *file, void *object) {
     const void *found = dlsym(object, LOCUS_PLUGIN_SYMBOL);
-    locus_error error = {.offset = -1};
     if (!found) {
         return cli_usage_error("%s: '%s' is no plugin of locus: it has no %s (LOCUS_PLUGIN in <locus/extension.h>)",
                                OPTION, file, LOCUS_PLUGIN_SYMBOL);
     }
-    if (locus_plugin_register(found, &error) != LOCUS_OK)
-        return cli_usage_error("%s: '%s': %s", OPTION, file, error.message);
+    if (locus_plugin_register(found, &cli_fault) != LOCUS_OK)
+        return cli_usage_error("%s: '%s': %s", OPTION, file, cli_fault.message);
     return 0;
 }
 

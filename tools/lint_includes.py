@@ -2,7 +2,7 @@
 """The dependency law, file by file: dependencies point downward only, and nothing goes in circles.
 
     liblocus    core ← algebra, linalg, kernels ← spec ← scores ← operators ← encodings, extension ← plan ← attention
-    laboratory  rope ← io ← nn ← model ← train ← kinds, report, jobs;  io ← text ← task ← train;  io ← ranks ← train;  io ← bound ← check, fold, report;
+    laboratory  rope ← io ← nn ← model ← train ← kinds, report, jobs;  io ← text ← task ← train;  io ← ranks ← train;  io ← bound ← check, fold, report ← samples ← kinds;
                 sees liblocus through <locus/…> only
     program     everything of the laboratory
 
@@ -39,10 +39,11 @@ BELOW = {
     "rope": "", "io": "rope", "text": "io", "nn": "io", "model": "io nn", "task": "io text", "ranks": "io",
     "train": "io text nn model task ranks",
     "bound": "io", "check": "io bound", "fold": "io bound",
-    "kinds": "io text nn model task train",
+    "kinds": "io text nn model task train samples",
     "jobs": "io text nn model task train",
     "report": "io text nn model task train bound",
-    "cli": "rope io text nn model task ranks train bound check fold jobs report",
+    "samples": "io text nn model task train report",
+    "cli": "rope io text nn model task ranks train bound check fold jobs report samples",
 }
 
 # The room that each public header belongs to.

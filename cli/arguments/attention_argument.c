@@ -21,8 +21,7 @@ static bool has_option(const locus_attention_kind_info *kind, const char *name) 
 }
 
 static int parse(const char *text, locus_attention_kind **kind) {
-    locus_error error = {.offset = -1};
-    return locus_attention_kind_parse(text, kind, &error) == LOCUS_OK ? 0 : cli_error_in(text, &error);
+    return locus_attention_kind_parse(text, kind, &cli_fault) == LOCUS_OK ? 0 : cli_error_in(text, &cli_fault);
 }
 
 /* `name` with the options that stand beside it on the line. */

@@ -22,8 +22,7 @@ char *cli_encoding_text(const locus_encoding *encoding) {
 }
 
 static int parse(lab_bound *encoding, const char *spec) {
-    locus_error error = {.offset = -1};
-    return lab_bound_parse(encoding, spec, &error) == LOCUS_OK ? 0 : cli_error_in(spec, &error);
+    return lab_bound_parse(encoding, spec, &cli_fault) == LOCUS_OK ? 0 : cli_error_in(spec, &cli_fault);
 }
 
 /* "rope / none", "3*rope": what begins with a count, or has a slash outside parentheses. */
@@ -57,13 +56,12 @@ int cli_encoding_read(lab_bound *encoding, const cli_arguments *arguments) {
 }
 
 int cli_encoding_read_spec(lab_bound *encoding, const cli_arguments *arguments, const char *spec) {
-    locus_error error = {.offset = -1};
     locus_pattern *pattern = NULL;
     *encoding = (lab_bound){0};
     if (!is_pattern(spec))
         return parse(encoding, spec);
-    if (locus_pattern_parse(spec, &pattern, &error) != LOCUS_OK)
-        return cli_error_in(spec, &error);
+    if (locus_pattern_parse(spec, &pattern, &cli_fault) != LOCUS_OK)
+        return cli_error_in(spec, &cli_fault);
     int status = take_layer(encoding, arguments, pattern);
     locus_pattern_destroy(&pattern);
     return status;
@@ -71,18 +69,16 @@ int cli_encoding_read_spec(lab_bound *encoding, const cli_arguments *arguments, 
 
 int cli_encoding_plan(const lab_bound *encoding, const locus_positions *queries, const locus_positions *keys,
                       locus_plan **plan) {
-    locus_error error = {.offset = -1};
     const locus_execution execution = cli_execution((locus_workspace){NULL, 0});
-    return lab_bound_plan(encoding, queries, keys, &execution, plan, &error) == LOCUS_OK ? 0 : cli_call_failed(&error);
+    return lab_bound_plan(encoding, queries, keys, &execution, plan, &cli_fault) == LOCUS_OK
+               ? 0
+               : cli_call_failed(&cli_fault);
 }
 
 int cli_encoding_bind(lab_bound *encoding, const cli_arguments *arguments, const locus_shape *shape) {
-    locus_error error = {.offset = -1};
     encoding->length = (size_t)cli_integer(arguments, "length");
-    return lab_bound_open(encoding, shape, cli_text(arguments, "params"), (uint64_t)cli_integer(arguments, "seed"),
-                          &error) == LOCUS_OK
-               ? 0
-               : cli_error(&error);
+    return cli_done(lab_bound_open(encoding, shape, cli_text(arguments, "params"),
+                                   (uint64_t)cli_integer(arguments, "seed"), &cli_fault));
 }
 
 int cli_encoding_need_site(const lab_bound *encoding, const cli_arguments *arguments, locus_site site) {
@@ -106,17 +102,15 @@ int cli_encoding_need_site(const lab_bound *encoding, const cli_arguments *argum
 
 int cli_positions_read(lab_position_list *list, const cli_arguments *arguments, const char *option,
                        const locus_group *group) {
-    locus_error error;
     const char *text = cli_text(arguments, option);
     const int status = cli_require(arguments, option);
-    if (status != 0 || lab_position_list_parse(list, group, option, text, &error) == LOCUS_OK)
+    if (status != 0 || lab_position_list_parse(list, group, option, text, &cli_fault) == LOCUS_OK)
         return status;
-    return error.status == LOCUS_ERROR_ARGUMENT ? cli_refusal(&error) : cli_error_in(text, &error);
+    return cli_fault.status == LOCUS_ERROR_ARGUMENT ? cli_refusal(&cli_fault) : cli_error_in(text, &cli_fault);
 }
 
 int cli_positions_one_sequence(locus_positions **positions, const lab_position_list *list) {
-    locus_error error = {.offset = -1};
-    return lab_positions_one_sequence(positions, list, &error) == LOCUS_OK ? 0 : cli_error(&error);
+    return cli_done(lab_positions_one_sequence(positions, list, &cli_fault));
 }
 
 /* ---- arrays ---- */
@@ -160,10 +154,9 @@ int cli_array_check(const lab_array *array, const char *path) {
 
 int cli_array_read_any(lab_array *array, const char *option, const char *path, size_t most,
                        const char *const *layouts) {
-    locus_error error = {.offset = -1};
     char shape[LAB_SHAPE_TEXT];
-    if (lab_npy_read(array, path, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_npy_read(array, path, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     const size_t rank = array->rank < 1 ? 1 : array->rank > most ? most : array->rank;
     const char *layout = layouts[rank - 1];
     lab_shape_text(array->rank, array->shape, shape);
@@ -187,12 +180,10 @@ int cli_array_read(lab_array *array, const char *option, const char *path, size_
 }
 
 int cli_array_like(lab_array *array, lab_dtype dtype, size_t rank, const int64_t *shape) {
-    locus_error error;
-    return lab_array_create(array, dtype, rank, shape, &error) == LOCUS_OK ? 0 : cli_error(&error);
+    return cli_done(lab_array_create(array, dtype, rank, shape, &cli_fault));
 }
 
 int cli_array_write(const lab_array *array, const char *path) {
-    locus_error error = {.offset = -1};
     lab_array narrow = *array;
     int status = cli_array_check(array, path);
     if (status)
@@ -202,8 +193,7 @@ int cli_array_write(const lab_array *array, const char *path) {
         for (size_t i = 0; status == 0 && i < lab_array_count(array); i++)
             ((float *)narrow.data)[i] = (float)lab_array_at(array, i);
     }
-    if (status == 0 && lab_npy_write(&narrow, path, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_npy_write(&narrow, path, &cli_fault));
     if (array->dtype != LAB_F32)
         lab_array_free(&narrow);
     return status;

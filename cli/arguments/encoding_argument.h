@@ -31,8 +31,8 @@ char *cli_encoding_text(const locus_encoding *encoding);
 /* lab_bound_open with --params, --seed and --length. */
 int cli_encoding_bind(lab_bound *encoding, const cli_arguments *arguments, const locus_shape *shape);
 
-/* The positions that an option gives (bound/position_text.h) on the group of an encoding, which must outlive the list. 0
- * and filled, else the exit status after a line: 2 for what cannot be read, 1 for what is wrong in a file. */
+/* The positions that an option gives (bound/position_text.h) on the group of an encoding, which must outlive the list.
+ * 0 and filled, else the exit status after a line: 2 for what cannot be read, 1 for what is wrong in a file. */
 int cli_positions_read(lab_position_list *list, const cli_arguments *arguments, const char *option,
                        const locus_group *group);
 /* The positions of one sequence that fills a buffer. */

@@ -29,9 +29,8 @@ static int check_numbers(const lab_array *bias, const char *path) {
 
 int cli_bias_read(lab_array *bias, const char *path, int64_t heads, int64_t queries, int64_t keys) {
     const int64_t wanted[3] = {heads, queries, keys};
-    locus_error error = {.offset = -1};
-    if (lab_npy_read(bias, path, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_npy_read(bias, path, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     if (bias->dtype != LAB_F32 && bias->dtype != LAB_F64)
         return cli_failure("--bias %s: holds integers; floating-point numbers are needed", path);
     if ((bias->rank != 2 && bias->rank != 3) || !fits(bias, wanted)) {

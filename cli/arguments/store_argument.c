@@ -3,6 +3,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "output.h"
+#include "train/store/run_folder.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,18 +13,17 @@
 
 int cli_store_open(cli_store *store, const cli_arguments *arguments, bool make) {
     const char *path = cli_text(arguments, "store");
-    locus_error error;
     *store = (cli_store){0};
     if (!make && access(path, F_OK) != 0)
         return cli_failure("there is no run store '%s': 'locus train' makes one, --store names another", path);
     store->folder = lab_folder_of(path);
     if (store->folder == NULL)
         return cli_failure("out of memory");
-    const locus_status status =
-        make ? lab_store_open(&store->store, path, &error) : lab_store_open_reading(&store->store, path, &error);
+    const locus_status status = make ? lab_store_open(&store->store, path, &cli_fault)
+                                     : lab_store_open_reading(&store->store, path, &cli_fault);
     if (status != LOCUS_OK) {
         cli_store_close(store);
-        return cli_error(&error);
+        return cli_error(&cli_fault);
     }
     return 0;
 }
@@ -92,6 +92,56 @@ int cli_store_find(const cli_store *store, const char *operand, lab_run *run) {
     return b.found == 1 ? 0 : cli_error(&error);
 }
 
+int cli_trained_open(cli_trained *trained, const cli_arguments *arguments) {
+    *trained = (cli_trained){.task = NULL};
+    int status = cli_store_open(&trained->store, arguments, false);
+    status = status ? status : cli_store_find(&trained->store, arguments->operands[0], &trained->run);
+    if (status != 0)
+        return status;
+    trained->task = lab_task_find(trained->run.task);
+    return trained->task != NULL ? 0
+                                 : cli_failure("the run '%s' is of the task '%s', which this version does not have",
+                                               trained->run.name, trained->run.task);
+}
+
+int cli_trained_load(cli_trained *trained) {
+    const lab_run *run = &trained->run;
+    const char *store = trained->store.folder;
+    const int status = cli_done(lab_train_load(run, store, &trained->config, &trained->model, &cli_fault));
+    if (status != 0)
+        return status;
+    trained->folder = lab_run_path(store, run->name, NULL);
+    return trained->folder != NULL ? 0 : cli_failure("out of memory");
+}
+
+void cli_trained_close(cli_trained *trained) {
+    lab_model_destroy(&trained->model);
+    free(trained->folder);
+    lab_run_free(&trained->run);
+    cli_store_close(&trained->store);
+}
+
+void cli_trained_sets(const cli_arguments *arguments, lab_task_options *data) {
+    data->path = cli_text(arguments, "data");
+    data->dev = cli_text(arguments, "dev");
+    data->test = cli_text(arguments, "test");
+}
+
+int cli_summary_print(const lab_summary *summary, const char *page) {
+    lab_shown shown;
+    if (cli_form == LAB_TABLE_JSON) {
+        cJSON *root = lab_summary_json(summary);
+        if (root != NULL && page != NULL)
+            cJSON_AddStringToObject(root, "page", page);
+        return cli_json_print(root);
+    }
+    int status = cli_done(lab_summary_show(&shown, summary, &cli_fault));
+    status = status ? status : cli_shown_print(&shown);
+    if (status == 0 && page != NULL)
+        cli_say("\npage: %s\n", page);
+    return status;
+}
+
 static void add_finals(cJSON *root, const lab_final *finals, size_t count) {
     cJSON *sets = cJSON_AddObjectToObject(root, "scores");
     for (size_t i = 0; i < count; i++) {
@@ -153,9 +203,8 @@ static cJSON *make_run_json(const lab_run *run, const lab_final *finals, size_t 
 cJSON *cli_run_json(const cli_store *store, const lab_run *run) {
     lab_final *finals;
     size_t count;
-    locus_error error;
-    if (lab_store_finals(store->store, run->id, &finals, &count, &error) != LOCUS_OK) {
-        cli_error(&error);
+    if (lab_store_finals(store->store, run->id, &finals, &count, &cli_fault) != LOCUS_OK) {
+        cli_error(&cli_fault);
         return NULL;
     }
     const size_t losses = lab_json_losses();

@@ -4,6 +4,7 @@
 #define CLI_STORE_ARGUMENT_H
 
 #include "options.h"
+#include "report/tables/summary.h"
 #include "train/train.h"
 
 #include <cjson/cJSON.h>
@@ -23,6 +24,27 @@ void cli_store_close(cli_store *store);
 
 /* Finds the run that an operand names: by name, number, or a unique beginning of a name. */
 int cli_store_find(const cli_store *store, const char *operand, lab_run *run);
+
+/* A trained run that the first operand names. Of a task that this version has; then with the configuration and the
+ * model of its best parameters, and the folder that it keeps things in. 0, or the exit status after one line; close it
+ * in any case. */
+typedef struct cli_trained {
+    cli_store store;
+    lab_run run;
+    const lab_task *task;
+    lab_train_config config;
+    lab_model *model;
+    char *folder;
+} cli_trained;
+int cli_trained_open(cli_trained *trained, const cli_arguments *arguments);
+int cli_trained_load(cli_trained *trained);
+void cli_trained_close(cli_trained *trained);
+
+/* Sets of one's own that are given in place of those that a run was made with: --data, --dev, --test. */
+void cli_trained_sets(const cli_arguments *arguments, lab_task_options *data);
+
+/* A summary as tables, or as JSON that names the page which was written of it, if one was. The exit status. */
+int cli_summary_print(const lab_summary *summary, const char *page);
 
 /* Everything that the store knows of a run, with its final scores. NULL: an error, which was told. */
 cJSON *cli_run_json(const cli_store *store, const lab_run *run);

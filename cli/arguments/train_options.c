@@ -20,10 +20,9 @@ static bool put_shared_heads(const cli_arguments *arguments, lab_model_config *m
 }
 
 static int put_attention(const cli_arguments *arguments, lab_model_config *model) {
-    locus_error error = {.offset = -1};
     const char *text = cli_text(arguments, "attention");
-    if (text && lab_model_attention(model, text, &error) != LOCUS_OK)
-        return cli_error_in(text, &error);
+    if (text && lab_model_attention(model, text, &cli_fault) != LOCUS_OK)
+        return cli_error_in(text, &cli_fault);
     return 0;
 }
 
@@ -90,9 +89,8 @@ static int put_test_sets(cli_arguments *arguments, lab_train_config *config) {
 
 static int try_draw(const lab_draw *draw, lab_draw_function *function) {
     lab_dataset none;
-    locus_error error;
-    if (function(&none, draw, &error) != LOCUS_OK)
-        return cli_refusal(&error);
+    if (function(&none, draw, &cli_fault) != LOCUS_OK)
+        return cli_refusal(&cli_fault);
     lab_dataset_destroy(&none);
     return 0;
 }
@@ -139,12 +137,11 @@ static void tell(const lab_train_config *config) {
 static int begin(lab_train_config *config, const cli_arguments *arguments, const lab_task *task) {
     static const char *const budgets[] = {"smoke", "quick", "paper"};
     const char *pretrained = cli_text(arguments, "pretrained");
-    locus_error error;
     locus_status status = lab_train_config_budget(config, task, budgets[cli_choice(arguments, "budget")],
-                                                  (lab_setup)cli_choice(arguments, "setup"), &error);
+                                                  (lab_setup)cli_choice(arguments, "setup"), &cli_fault);
     if (status == LOCUS_OK && pretrained != NULL)
-        status = lab_train_config_pretrained(config, pretrained, &error);
-    return status == LOCUS_OK ? 0 : cli_error(&error);
+        status = lab_train_config_pretrained(config, pretrained, &cli_fault);
+    return cli_done(status);
 }
 
 /* What a pretrained encoder decides itself, and what is an option of it alone. */
@@ -164,7 +161,6 @@ static int refuse_pretrained(const cli_arguments *arguments, const lab_task *tas
 
 int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *name) {
     const lab_task *task = lab_task_find(name);
-    locus_error error;
     if (task == NULL)
         return cli_usage_error("unknown task '%s'; did you mean '%s'?", name, lab_task_nearest(name));
     int status = cli_refuse_other_kinds(arguments, task);
@@ -177,8 +173,8 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
     status = status ? status : begin(config, arguments, task);
     status = status ? status : put_all(arguments, config);
     status = status ? status : check_model(config);
-    if (status == 0 && lab_train_look(config, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (status == 0 && lab_train_look(config, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     status = status ? status : check_draws(config);
     status = status ? status : put_test_sets(arguments, config);
     if (status == 0)
@@ -192,12 +188,11 @@ void cli_train_embedding(lab_train_config *config, lab_embedding_init init) {
 }
 
 int cli_train_encoding(lab_train_config *config, const char *encoding, char *text, size_t size) {
-    locus_error error;
-    const locus_status status = config->pretrained != NULL
-                                    ? lab_train_pretrained_encoding(config->pretrained, encoding, text, size, &error)
-                                    : lab_train_encoding(encoding, config, text, size, &error);
+    const locus_status status =
+        config->pretrained != NULL ? lab_train_pretrained_encoding(config->pretrained, encoding, text, size, &cli_fault)
+                                   : lab_train_encoding(encoding, config, text, size, &cli_fault);
     if (status != LOCUS_OK)
-        return cli_error_in(encoding, &error);
+        return cli_error_in(encoding, &cli_fault);
     config->encoding = config->model.encoding = text;
     lab_config_settle(config);
     return 0;

@@ -6,7 +6,6 @@
 #include "stop.h"
 
 static int transform(const lab_bound *encoding, const lab_position_list *list, bool inverse, const lab_array *x) {
-    locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
     const locus_role role = encoding->keys_only ? LOCUS_ROLE_KEY : LOCUS_ROLE_QUERY;
@@ -15,8 +14,8 @@ static int transform(const lab_bound *encoding, const lab_position_list *list, b
     int status = cli_positions_one_sequence(&positions, list);
     status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
     if (status == 0 &&
-        lab_apply(plan, role, inverse ? LOCUS_INVERSE : LOCUS_FORWARD, &tensor, &execution, &error) != LOCUS_OK)
-        status = cli_call_failed(&error);
+        lab_apply(plan, role, inverse ? LOCUS_INVERSE : LOCUS_FORWARD, &tensor, &execution, &cli_fault) != LOCUS_OK)
+        status = cli_call_failed(&cli_fault);
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);
     return status;

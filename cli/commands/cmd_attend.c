@@ -86,7 +86,6 @@ static int check_options(attend_job *job) {
 }
 
 static int read_inputs(attend_job *job) {
-    locus_error error;
     bool wide = false;
     int status = 0;
     for (size_t i = 0; i < INPUTS && status == 0; i++) {
@@ -97,8 +96,8 @@ static int read_inputs(attend_job *job) {
         }
     }
     for (size_t i = 0; i < INPUTS && wide && status == 0; i++)
-        if (job->inputs[i].data && lab_array_widen(&job->inputs[i], &error) != LOCUS_OK)
-            status = cli_error(&error);
+        if (job->inputs[i].data && lab_array_widen(&job->inputs[i], &cli_fault) != LOCUS_OK)
+            status = cli_error(&cli_fault);
     return status;
 }
 
@@ -186,9 +185,8 @@ static int read_documents(attend_job *job) {
         return cli_usage_error("attend: keys with positions of their own need --key-documents, too");
     for (size_t i = 0; paths[0] && i < 2 && status == 0; i++) {
         const char *path = paths[i] ? paths[i] : paths[0];
-        locus_error error = {.offset = -1};
         lab_array array = {0};
-        status = lab_npy_read(&array, path, &error) == LOCUS_OK ? 0 : cli_error(&error);
+        status = cli_done(lab_npy_read(&array, path, &cli_fault));
         status = status ? status : narrow_documents(&array, path, (size_t)job->inputs[i].shape[0], &job->documents[i]);
         lab_array_free(&array);
     }
@@ -258,7 +256,6 @@ static int make_outputs(attend_job *job) {
 }
 
 static int compute(attend_job *job, locus_pass pass) {
-    locus_error error = {.offset = -1};
     locus_workspace workspace;
     locus_tensor bias;
     const locus_attention_options options = attention_options(job, &bias);
@@ -283,16 +280,15 @@ static int compute(attend_job *job, locus_pass pass) {
         const locus_execution execution = cli_execution(workspace);
         locus_status done =
             pass == LOCUS_PASS_FORWARD
-                ? locus_attention_forward(job->plan, &options, &tensors, &execution, &error)
-                : locus_attention_backward(job->plan, &options, &tensors, &gradients, &execution, &error);
-        status = done == LOCUS_OK ? 0 : cli_call_failed(&error);
+                ? locus_attention_forward(job->plan, &options, &tensors, &execution, &cli_fault)
+                : locus_attention_backward(job->plan, &options, &tensors, &gradients, &execution, &cli_fault);
+        status = done == LOCUS_OK ? 0 : cli_call_failed(&cli_fault);
     }
     cli_workspace_close(&workspace);
     return status;
 }
 
 static int compute_weights(attend_job *job) {
-    locus_error error = {.offset = -1};
     locus_workspace workspace;
     locus_tensor bias;
     const locus_attention_options options = attention_options(job, &bias);
@@ -303,9 +299,9 @@ static int compute_weights(attend_job *job) {
         cli_workspace_open(&workspace, locus_attention_weights_workspace(job->plan, &options, query.dtype, NULL));
     if (status == 0) {
         const locus_execution execution = cli_execution(workspace);
-        status = locus_attention_weights(job->plan, &options, &call, &execution, &error) == LOCUS_OK
+        status = locus_attention_weights(job->plan, &options, &call, &execution, &cli_fault) == LOCUS_OK
                      ? 0
-                     : cli_call_failed(&error);
+                     : cli_call_failed(&cli_fault);
     }
     cli_workspace_close(&workspace);
     return status;
@@ -320,7 +316,6 @@ static int join_path(char *path, size_t size, const char *folder, const char *na
 }
 
 static int write_parameter_gradients(const attend_job *job, const char *path) {
-    locus_error error = {.offset = -1};
     size_t count = job->encoding.count;
     lab_array *arrays = calloc(count + 1, sizeof *arrays);
     int status = arrays ? 0 : cli_failure("out of memory for the parameters' gradients");
@@ -331,8 +326,7 @@ static int write_parameter_gradients(const attend_job *job, const char *path) {
         for (size_t j = 0; status == 0 && j < locus_tensor_count(gradient); j++)
             ((float *)arrays[i].data)[j] = (float)((const double *)gradient->data)[j];
     }
-    if (status == 0 && lab_safetensors_write(path, arrays, count, NULL, 0, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_safetensors_write(path, arrays, count, NULL, 0, &cli_fault));
     for (size_t i = 0; arrays && i < count; i++)
         lab_array_free(&arrays[i]);
     free(arrays);
@@ -353,11 +347,10 @@ static int check_results(const attend_job *job) {
 }
 
 static int write_gradients(const attend_job *job) {
-    locus_error error = {.offset = -1};
     const char *folder = cli_text(job->arguments, "grad-dir");
     char path[1024];
-    if (lab_directory_create(folder, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_directory_create(folder, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     int status = 0;
     for (size_t i = 0; i < GRADIENTS && status == 0; i++) {
         if (!job->gradients[i].data)

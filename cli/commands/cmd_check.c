@@ -59,14 +59,12 @@ static int judge(const lab_laws *laws, const char *spec) {
 }
 
 static int run(cli_arguments *arguments) {
-    locus_error error = {.offset = -1};
     lab_bound encoding = {0};
     lab_laws laws = {0};
     lab_natural natural = {0};
     char *spec = NULL;
     int status = cli_encoding_read(&encoding, arguments);
-    if (status == 0 && lab_natural_find(&natural, encoding.encoding, FACTOR_DIM, 1, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_natural_find(&natural, encoding.encoding, FACTOR_DIM, 1, &cli_fault));
     if (status == 0) {
         size_t dim =
             cli_given_by_user(arguments, "head-dim") ? (size_t)cli_integer(arguments, "head-dim") : natural.head_dim;
@@ -76,8 +74,9 @@ static int run(cli_arguments *arguments) {
         spec = cli_encoding_text(encoding.encoding);
         status = spec ? cli_encoding_bind(&encoding, arguments, &shape) : 1;
     }
-    if (status == 0 && lab_laws_measure(&laws, &encoding, (uint64_t)cli_integer(arguments, "seed"), &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status
+                 ? status
+                 : cli_done(lab_laws_measure(&laws, &encoding, (uint64_t)cli_integer(arguments, "seed"), &cli_fault));
     if (status == 0 && cli_flag(arguments, "json"))
         status = print_json(&laws, spec);
     else if (status == 0)

@@ -3,7 +3,6 @@
  * prints tables and writes the page. */
 #include "cells.h"
 #include "command.h"
-#include "comparison_table.h"
 #include "io/folder.h"
 #include "output.h"
 #include "report/page/report.h"
@@ -194,28 +193,13 @@ static char *page_path(const cli_arguments *arguments, const cli_store *store, c
 
 static int write_page(cli_arguments *arguments, const cli_store *store, const lab_summary_filter *filter,
                       const char *path) {
-    locus_error error;
     const lab_report_options options = {.filter = *filter, .command = arguments->command_line, .folder = store->folder};
-    return lab_report_write(store->store, &options, path, &error) == LOCUS_OK ? 0 : cli_error(&error);
-}
-
-static int print_summary(cli_arguments *arguments, const lab_summary *summary, const char *page) {
-    if (cli_flag(arguments, "json")) {
-        cJSON *root = lab_summary_json(summary);
-        if (root != NULL && page != NULL)
-            cJSON_AddStringToObject(root, "page", page);
-        return cli_json_print(root);
-    }
-    cli_comparison_print(summary);
-    if (page != NULL)
-        cli_say("\npage: %s\n", page);
-    return 0;
+    return cli_done(lab_report_write(store->store, &options, path, &cli_fault));
 }
 
 /* The table comes first: it must not be lost if the page cannot be written. */
 static int report(cli_arguments *arguments, const lab_cells *all, const axes *over) {
     cli_store store;
-    locus_error error;
     lab_summary summary;
     int status = cli_store_open(&store, arguments, false);
     if (status != 0)
@@ -228,11 +212,11 @@ static int report(cli_arguments *arguments, const lab_cells *all, const axes *ov
             ids[filter.run_count++] = all->cells[i].run;
     if (filter.run_count == 0) {
         status = 1; /* nothing was trained, and why was told */
-    } else if (lab_summary_create(&summary, store.store, &filter, &error) != LOCUS_OK) {
-        status = cli_error(&error);
+    } else if (lab_summary_create(&summary, store.store, &filter, &cli_fault) != LOCUS_OK) {
+        status = cli_error(&cli_fault);
     } else {
         int page = path == NULL ? 0 : write_page(arguments, &store, &filter, path);
-        status = print_summary(arguments, &summary, page == 0 ? path : NULL);
+        status = cli_summary_print(&summary, page == 0 ? path : NULL);
         status = status ? status : page;
         lab_summary_free(&summary);
     }

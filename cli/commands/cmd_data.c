@@ -50,8 +50,8 @@ static int refuse_strangers(const cli_arguments *arguments, const lab_task *task
     return cli_refuse_other_kinds(arguments, task);
 }
 
-/* What is asked for: -n samples (of a file all, unless it is given) of --set with the task's own options, which `config`
- * receives. */
+/* What is asked for: -n samples (of a file all, unless it is given) of --set with the task's own options, which
+ * `config` receives. */
 static lab_draw read_draw(const cli_arguments *arguments, const lab_task *task, lab_train_config *config) {
     *config = (lab_train_config){.task = task, .data = lab_task_default(task)};
     (void)cli_put_options(arguments, config);
@@ -77,7 +77,6 @@ static int draw_failed(const lab_task *task, locus_error *error) {
 static int make_lines(const cli_arguments *arguments, const lab_task *task) {
     lab_train_config config;
     lab_dataset set;
-    locus_error error;
     const int status = cli_require(arguments, "output");
     if (status == 0 && task->solved && cli_given_by_user(arguments, "sequence"))
         return cli_usage_error("--sequence: %s is written problem by problem; data inspect counts sequences",
@@ -85,27 +84,26 @@ static int make_lines(const cli_arguments *arguments, const lab_task *task) {
     if (status != 0)
         return status;
     const lab_draw draw = read_draw(arguments, task, &config);
-    if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK)
-        return draw_failed(task, &error);
+    if (lab_dataset_generate(&set, &draw, &cli_fault) != LOCUS_OK)
+        return draw_failed(task, &cli_fault);
     const char *path = cli_text(arguments, "output");
     const bool printed = strcmp(path, "-") == 0;
-    const locus_status done =
-        printed ? task->class->write(stdout, &set, task, false, &error) : lab_samples_save(&set, task, path, &error);
+    const locus_status done = printed ? task->class->write(stdout, &set, task, false, &cli_fault)
+                                      : lab_samples_save(&set, task, path, &cli_fault);
     if (done == LOCUS_OK && !printed)
         cli_note("%zu samples of %s in %s", set.samples, task->name, path);
     lab_dataset_destroy(&set);
-    return done == LOCUS_OK ? 0 : cli_error(&error);
+    return cli_done(done);
 }
 
 static int write_image(const cli_arguments *arguments, const lab_images *images) {
     static const char *const names[] = {"training", "development", "test"};
     const char *set = names[cli_choice(arguments, "set")], *path = cli_text(arguments, "output");
     const size_t index = (size_t)cli_integer(arguments, "image");
-    locus_error error;
     if (index >= images->count)
         return cli_usage_error("--image: %zu; the %s set has images 0 to %zu", index, set, images->count - 1);
-    if (lab_images_write(images, index, path, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_images_write(images, index, path, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     cli_note("image %zu of the %s set, class %s, in %s", index, set, images->class_names[images->labels[index]], path);
     return 0;
 }
@@ -114,7 +112,6 @@ static int write_image(const cli_arguments *arguments, const lab_images *images)
 static int make_picture(const cli_arguments *arguments, const lab_task *task) {
     lab_train_config config;
     lab_dataset set;
-    locus_error error;
     const char *path = cli_text(arguments, "output");
     int status = cli_require(arguments, "output");
     if (status == 0 && !lab_name_ends(path, ".png") && !lab_name_ends(path, ".ppm"))
@@ -123,8 +120,8 @@ static int make_picture(const cli_arguments *arguments, const lab_task *task) {
     if (status != 0)
         return status;
     const lab_draw draw = read_draw(arguments, task, &config);
-    if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK)
-        return draw_failed(task, &error);
+    if (lab_dataset_generate(&set, &draw, &cli_fault) != LOCUS_OK)
+        return draw_failed(task, &cli_fault);
     status = write_image(arguments, &set.images);
     lab_dataset_destroy(&set);
     return status;
@@ -152,6 +149,7 @@ static locus_status make_files(const char *folder, const lab_text_source *source
     return status;
 }
 
+static int open_portrait(lab_portrait *portrait);
 static int print_portrait(lab_portrait *portrait, bool json);
 
 static int make_tokens(const cli_arguments *arguments) {
@@ -163,7 +161,6 @@ static int make_tokens(const cli_arguments *arguments) {
     const bool json = cli_flag(arguments, "json");
     lab_text_facts facts;
     lab_portrait portrait;
-    locus_error error;
     if (cli_given_by_user(arguments, "set"))
         return cli_usage_error("--set: data make text makes all three sets");
     if (source.texts[0] == NULL)
@@ -172,12 +169,13 @@ static int make_tokens(const cli_arguments *arguments) {
         return cli_usage_error("--model brings its own vocabulary: leave out --vocabulary, or --model to train one");
     if (strcmp(folder, "-") == 0)
         return cli_usage_error("--output: token files are written to a folder, not to standard output");
-    if (make_files(folder, &source, &facts, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (make_files(folder, &source, &facts, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     if (!json && cli_quiet)
         return 0;
-    if (lab_portrait_open(&portrait, &error) != LOCUS_OK)
-        return cli_error(&error);
+    const int status = open_portrait(&portrait);
+    if (status != 0)
+        return status;
     lab_portray_token_files(&portrait, folder, &facts);
     return print_portrait(&portrait, json);
 }
@@ -202,43 +200,30 @@ static int run_make(cli_arguments *arguments) {
 
 /* ---- inspect ---- */
 
-/* A terminal has the lines; other forms the tables alone. Frees it. */
+/* Prints and frees it. */
 static int print_portrait(lab_portrait *portrait, bool json) {
-    const bool lines = cli_form == LAB_TABLE_TEXT;
-    size_t said = 0;
-    locus_error error;
-    int status = lab_portrait_end(portrait, &error) == LOCUS_OK ? 0 : cli_error(&error);
-    if (status == 0 && json) {
-        status = cli_json_print(portrait->json);
-        portrait->json = NULL;
-    }
-    for (size_t i = 0; status == 0 && !json && i < portrait->table_count; i++) {
-        if (lines)
-            cli_write_bytes(stdout, portrait->text + said, portrait->tables[i].at - said);
-        said = portrait->tables[i].at;
-        if (lines && portrait->tables[i].apart)
-            continue;
-        cli_table_print(portrait->tables[i].table);
-        portrait->tables[i].table = NULL;
-    }
-    if (status == 0 && !json && lines)
-        cli_write_bytes(stdout, portrait->text + said, portrait->bytes - said);
-    if (status == 0 && portrait->fault.status != LOCUS_OK)
-        status = cli_error(&portrait->fault);
-    lab_portrait_free(portrait);
-    return status;
+    int status = json ? cli_json_print(portrait->json) : cli_shown_print(&portrait->shown);
+    if (!json)
+        cJSON_Delete(portrait->json);
+    else
+        lab_shown_free(&portrait->shown);
+    return status == 0 && portrait->fault.status != LOCUS_OK ? cli_error(&portrait->fault) : status;
+}
+
+static int open_portrait(lab_portrait *portrait) {
+    *portrait = (lab_portrait){.json = cJSON_CreateObject()};
+    return cli_done(lab_shown_open(&portrait->shown, &cli_fault));
 }
 
 static int inspect_task(const cli_arguments *arguments, lab_portrait *portrait, lab_portrait_request *request) {
     const lab_task *task = find_task(request->name);
     lab_train_config config;
-    locus_error error;
     int status = task == NULL ? 2 : refuse_strangers(arguments, task);
     status = status ? status : require_data(arguments, task);
     if (status != 0)
         return status;
     request->draw = read_draw(arguments, task, &config);
-    return task->class->portray(portrait, request, &error) == LOCUS_OK ? 0 : draw_failed(task, &error);
+    return task->class->portray(portrait, request, &cli_fault) == LOCUS_OK ? 0 : draw_failed(task, &cli_fault);
 }
 
 static int inspect_file(const cli_arguments *arguments, lab_portrait *portrait, lab_portrait_request *request) {
@@ -246,19 +231,18 @@ static int inspect_file(const cli_arguments *arguments, lab_portrait *portrait, 
     const lab_task_options options = {.expressions.asked = asked};
     const char *path = request->name;
     lab_dataset set = {0};
-    locus_error error;
     struct stat found;
     if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
         return cli_failure("'%s' is a folder: locus data inspect TASK --data %s", path, path);
     const bool expressions = lab_expressions_are_in(path);
     request->draw.options = expressions ? &options : NULL;
-    locus_status status = expressions ? lab_expressions_read(&set, path, asked, &error)
-                                      : lab_samples_read(&set, &request->draw.task, path, &error);
+    locus_status status = expressions ? lab_expressions_read(&set, lab_task_find("listops"), path, asked, &cli_fault)
+                                      : lab_samples_read(&set, &request->draw.task, path, &cli_fault);
     if (status == LOCUS_OK)
-        status = expressions ? lab_portray_expression_set(portrait, request, &set, &error)
-                             : lab_portray_pairs(portrait, request, &set, NULL, &error);
+        status = expressions ? lab_portray_expression_set(portrait, request, &set, &cli_fault)
+                             : lab_portray_pairs(portrait, request, &set, NULL, &cli_fault);
     lab_dataset_destroy(&set);
-    return status == LOCUS_OK ? 0 : cli_error(&error);
+    return cli_done(status);
 }
 
 /* An operand that looks like a file is one: it has a dot or a slash. */
@@ -267,14 +251,15 @@ static int run_inspect(cli_arguments *arguments) {
     lab_portrait_request request = {.name = arguments->operands[0],
                                     .shown = json ? 0 : (size_t)cli_integer(arguments, "show")};
     lab_portrait portrait;
-    locus_error error;
-    if (lab_portrait_open(&portrait, &error) != LOCUS_OK)
-        return cli_error(&error);
-    const bool file = strpbrk(request.name, "./") != NULL;
-    const int status = (file ? inspect_file : inspect_task)(arguments, &portrait, &request);
+    int status = open_portrait(&portrait);
+    if (status == 0) {
+        const bool file = strpbrk(request.name, "./") != NULL;
+        status = (file ? inspect_file : inspect_task)(arguments, &portrait, &request);
+    }
     if (status == 0)
         return print_portrait(&portrait, json);
-    lab_portrait_free(&portrait);
+    cJSON_Delete(portrait.json);
+    lab_shown_free(&portrait.shown);
     return status;
 }
 

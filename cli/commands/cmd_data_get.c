@@ -38,13 +38,13 @@ static void describe(char *text, size_t size, const meter *now, uint64_t done, u
     char part[32], whole[48] = "", speed[48] = "", left[64] = "", number[32];
     double passed = seconds() - now->start;
     double rate = passed > 1.0 ? (double)(done - now->first) / passed : 0;
-    cli_format_bytes(part, sizeof part, (double)done);
+    lab_bytes_text(part, sizeof part, (double)done);
     if (total > 0)
-        snprintf(whole, sizeof whole, " of %s", cli_format_bytes(number, sizeof number, (double)total));
+        snprintf(whole, sizeof whole, " of %s", lab_bytes_text(number, sizeof number, (double)total));
     if (rate > 0)
-        snprintf(speed, sizeof speed, ", %s/s", cli_format_bytes(number, sizeof number, rate));
+        snprintf(speed, sizeof speed, ", %s/s", lab_bytes_text(number, sizeof number, rate));
     if (rate > 0 && total > done) {
-        cli_format_seconds(number, sizeof number, (double)(total - done) / rate);
+        lab_seconds_text(number, sizeof number, (double)(total - done) / rate);
         snprintf(left, sizeof left, ", %s left", number);
     }
     snprintf(text, size, "%s%s%s%s", part, whole, speed, left);
@@ -110,7 +110,7 @@ static void describe_part(char *text, size_t size, const request *asked) {
     if (asked->network && snprintf(part, sizeof part, "%s.part", asked->to) < (int)sizeof part &&
         stat(part, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
         snprintf(text, size, "; %s are kept in %s and the same command goes on from there",
-                 cli_format_bytes(number, sizeof number, (double)facts.st_size), part);
+                 lab_bytes_text(number, sizeof number, (double)facts.st_size), part);
     }
 }
 
@@ -141,23 +141,22 @@ static bool is_there(const request *asked, const lab_watch *watch, locus_error *
 static int get(const request *asked) {
     meter now = {.name = asked->set->name};
     const lab_watch watch = {tell, &now};
-    locus_error error;
-    bool there = is_there(asked, &watch, &error);
+    bool there = is_there(asked, &watch, &cli_fault);
     wipe(&now);
     if (there) {
         cli_print("%s: already in %s, all %zu files as published\n", asked->set->name, asked->to,
                   asked->set->file_count);
         return 0;
     }
-    if (error.status == LOCUS_ERROR_INTERRUPTED)
-        return report(asked, &error);
-    if (error.status != LOCUS_OK)
-        cli_note("%s; it is fetched again", error.message);
-    locus_status status = asked->network ? lab_published_fetch(asked->set, asked->from, asked->to, &watch, &error)
-                                         : lab_published_take(asked->set, asked->from, asked->to, &watch, &error);
+    if (cli_fault.status == LOCUS_ERROR_INTERRUPTED)
+        return report(asked, &cli_fault);
+    if (cli_fault.status != LOCUS_OK)
+        cli_note("%s; it is fetched again", cli_fault.message);
+    locus_status status = asked->network ? lab_published_fetch(asked->set, asked->from, asked->to, &watch, &cli_fault)
+                                         : lab_published_take(asked->set, asked->from, asked->to, &watch, &cli_fault);
     wipe(&now);
     if (status != LOCUS_OK)
-        return report(asked, &error);
+        return report(asked, &cli_fault);
     cli_print("%s: %zu files in %s, all as published\n", asked->set->name, asked->set->file_count, asked->to);
     return 0;
 }

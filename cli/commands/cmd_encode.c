@@ -32,24 +32,21 @@ static int bind(encode_job *job, size_t head_dim) {
 static int write_table(encode_job *job) {
     const unsigned sites = locus_encoding_sites(job->encoding.encoding);
     const bool encoded = !(sites & LOCUS_SITE_EMBEDDING) && (sites & LOCUS_SITE_ENCODED);
-    locus_error error = {.offset = -1};
     int status =
         cli_encoding_need_site(&job->encoding, job->arguments, encoded ? LOCUS_SITE_ENCODED : LOCUS_SITE_EMBEDDING);
     status = status ? status : cli_require(job->arguments, "dim");
     status = status ? status : bind(job, given(job, "head-dim"));
-    if (status == 0 && lab_encoded_table(&job->result, &job->encoding, &job->positions, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_encoded_table(&job->result, &job->encoding, &job->positions, &cli_fault));
     return status;
 }
 
 static int write_operators(encode_job *job) {
-    locus_error error = {.offset = -1};
     int status = cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_QUERY_KEY);
     status = status ? status : cli_require(job->arguments, "heads");
     status = status ? status : cli_require(job->arguments, "head-dim");
     status = status ? status : bind(job, given(job, "head-dim"));
-    if (status == 0 && lab_encoded_operators(&job->result, &job->encoding, &job->positions, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status =
+        status ? status : cli_done(lab_encoded_operators(&job->result, &job->encoding, &job->positions, &cli_fault));
     return status;
 }
 
@@ -67,18 +64,16 @@ static int need_dimension(const encode_job *job) {
 }
 
 static int write_scores(encode_job *job) {
-    locus_error error = {.offset = -1};
     lab_natural natural;
     int status = cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_SCORE);
     status = status ? status : cli_require(job->arguments, "heads");
     status = status ? status : need_dimension(job);
     /* Any head dimension will do: q·k is 0 or 1. Operators want a pair for each coordinate, or what the spec says. */
-    if (status == 0 && lab_natural_find(&natural, job->encoding.encoding, 2, 1, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_natural_find(&natural, job->encoding.encoding, 2, 1, &cli_fault));
     status = status ? status : bind(job, given(job, "head-dim") ? given(job, "head-dim") : natural.head_dim);
-    if (status == 0 && lab_encoded_scores(&job->result, &job->encoding, &job->positions,
-                                          cli_flag(job->arguments, "decay"), &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status
+                    : cli_done(lab_encoded_scores(&job->result, &job->encoding, &job->positions,
+                                                  cli_flag(job->arguments, "decay"), &cli_fault));
     return status;
 }
 

@@ -4,7 +4,7 @@
 #include "command.h"
 #include "eval_pictures.h"
 #include "output.h"
-#include "score_columns.h"
+#include "report/tables/score_columns.h"
 #include "store_argument.h"
 #include "task_options.h"
 #include "train/checkpoint.h"
@@ -29,7 +29,6 @@ static int evaluate(cli_arguments *arguments, const lab_train_config *config, la
     const size_t which = cli_choice(arguments, "set");
     lab_outcome_request request = {.set = lab_train_set_ask(config, sets[which]),
                                    .greedy_samples = config->greedy_samples};
-    locus_error error;
     request.set.mean = mean;
     request.set.tokenizer = config->pretrained;
     if (config->task->class->keep != NULL && config->data.path == NULL)
@@ -44,7 +43,7 @@ static int evaluate(cli_arguments *arguments, const lab_train_config *config, la
         snprintf(out->set, sizeof out->set, "%s", names[which]);
     else
         snprintf(out->set, sizeof out->set, "%s:%zu", names[which], mean);
-    return lab_outcome_make(&out->outcome, model, config, &request, &error) == LOCUS_OK ? 0 : cli_error(&error);
+    return cli_done(lab_outcome_make(&out->outcome, model, config, &request, &cli_fault));
 }
 
 static double value_of(const void *outcome, const char *name) {
@@ -83,12 +82,12 @@ static int print(const lab_run *trained, const result *results, size_t count) {
     static const char *const first[] = {"set", ">samples"};
     const lab_task_class *class = lab_task_find(trained->task)->class;
     cli_say("%s (%s)\n", trained->name, lab_run_state_name(trained->state));
-    lab_table *table = cli_score_table(first, 2, class, LAB_SCORE_SET);
+    lab_table *table = lab_score_table(first, 2, class, LAB_SCORE_SET);
     lab_table_title(table, "%s", trained->name);
     for (size_t i = 0; i < count; i++) {
         lab_table_cell(table, "%s", results[i].set);
         lab_table_number(table, (double)results[i].outcome.score.samples, "%zu", results[i].outcome.score.samples);
-        cli_score_cells(table, class, LAB_SCORE_SET, value_of, &results[i].outcome);
+        lab_score_cells(table, class, LAB_SCORE_SET, value_of, &results[i].outcome);
     }
     cli_table_print(table);
     return 0;
@@ -113,10 +112,9 @@ static bool is_kept(const cli_arguments *arguments, const lab_run *trained) {
 /* A store that may only be read keeps nothing: the scores have been told. */
 static void keep(const cli_store *store, const lab_run *trained, const int64_t *sizes, const result *results,
                  size_t count) {
-    locus_error error;
     for (size_t i = 0; i < count; i++) {
-        if (lab_train_store(store->store, trained, (size_t)sizes[i], &results[i].outcome, &error) != LOCUS_OK) {
-            cli_note("the scores are not kept: %s", error.message);
+        if (lab_train_store(store->store, trained, (size_t)sizes[i], &results[i].outcome, &cli_fault) != LOCUS_OK) {
+            cli_note("the scores are not kept: %s", cli_fault.message);
             return;
         }
     }
@@ -161,15 +159,11 @@ static int score_sets(cli_arguments *arguments, const cli_store *store, const la
 }
 
 /* What is asked must fit the run's kind. */
-static int check(const cli_arguments *arguments, const lab_run *trained) {
-    const lab_task *task = lab_task_find(trained->task);
-    if (task == NULL) {
-        return cli_failure("the run '%s' is of the task '%s', which this version does not have", trained->name,
-                           trained->task);
-    }
+static int check(const cli_arguments *arguments, const cli_trained *trained) {
+    const lab_task *task = trained->task;
     if (arguments->operand_count > 1 && task->class->architecture != LAB_IMAGE_CLASSIFIER) {
         return cli_usage_error("'%s': pictures are for runs of images, '%s' is of %s", arguments->operands[1],
-                               trained->name, task->name);
+                               trained->run.name, task->name);
     }
     static const char *const of_sets[] = {"data", "set", "n"};
     for (size_t i = 0; arguments->operand_count > 1 && i < sizeof of_sets / sizeof *of_sets; i++)
@@ -190,39 +184,23 @@ static int point_to_data(lab_train_config *config, const cli_arguments *argument
                : cli_usage_error("the run read its %s from files: --data says where they are", class->name);
 }
 
-static int score(cli_arguments *arguments, const cli_store *store, const lab_run *trained) {
+static int score(cli_arguments *arguments, cli_trained *trained) {
     const cli_pictures pictures = {arguments->operands + 1, arguments->operand_count - 1};
-    lab_train_config config;
-    lab_model *model;
-    locus_error error;
     int status = check(arguments, trained);
+    status = status ? status : cli_trained_load(trained);
+    status = status ? status : point_to_data(&trained->config, arguments, trained->folder);
     if (status != 0)
         return status;
-    if (lab_train_load(trained, store->folder, &config, &model, &error) != LOCUS_OK)
-        return cli_error(&error);
-    char *folder = lab_run_path(store->folder, trained->name, NULL);
-    status = folder == NULL ? cli_failure("out of memory") : point_to_data(&config, arguments, folder);
-    if (status == 0) {
-        status = pictures.count > 0 ? cli_eval_pictures(model, &config, &pictures, cli_flag(arguments, "json"))
-                                    : score_sets(arguments, store, trained, &config, model);
-    }
-    free(folder);
-    lab_model_destroy(&model);
-    return status;
+    return pictures.count > 0
+               ? cli_eval_pictures(trained->model, &trained->config, &pictures, cli_flag(arguments, "json"))
+               : score_sets(arguments, &trained->store, &trained->run, &trained->config, trained->model);
 }
 
 static int run(cli_arguments *arguments) {
-    cli_store store;
-    lab_run trained;
-    int status = cli_store_open(&store, arguments, false);
-    if (status != 0)
-        return status;
-    status = cli_store_find(&store, arguments->operands[0], &trained);
-    if (status == 0) {
-        status = score(arguments, &store, &trained);
-        lab_run_free(&trained);
-    }
-    cli_store_close(&store);
+    cli_trained trained;
+    int status = cli_trained_open(&trained, arguments);
+    status = status ? status : score(arguments, &trained);
+    cli_trained_close(&trained);
     return status;
 }
 

@@ -71,38 +71,33 @@ static int check_projections(const fold_job *job) {
 }
 
 static int turn_projections(fold_job *job) {
-    locus_error error;
     for (size_t i = 0; i < PROJECTIONS; i++)
         if (job->projections[i].data &&
-            lab_projection_turn(&job->folding, &job->projections[i], job->layouts[i], &error) != LOCUS_OK)
-            return cli_error(&error);
+            lab_projection_turn(&job->folding, &job->projections[i], job->layouts[i], &cli_fault) != LOCUS_OK)
+            return cli_error(&cli_fault);
     return 0;
 }
 
 /* ---- writing ---- */
 
 static int write_folder(const fold_job *job, const char *folder) {
-    locus_error error;
     char path[1024];
     if ((size_t)snprintf(path, sizeof path, "%s/params.safetensors", folder) >= sizeof path - 16)
         return cli_failure("--output %s: the path is too long", folder);
-    locus_status status = lab_directory_create(folder, &error);
+    locus_status status = lab_directory_create(folder, &cli_fault);
     if (status == LOCUS_OK)
-        status = lab_folding_write(&job->folding, NULL, 0, path, &error);
+        status = lab_folding_write(&job->folding, NULL, 0, path, &cli_fault);
     for (size_t i = 0; i < PROJECTIONS && status == LOCUS_OK; i++) {
         if (job->projections[i].data) {
             snprintf(path, sizeof path, "%s/%s.npy", folder, tensor_names[i]);
-            status = lab_npy_write(&job->projections[i], path, &error);
+            status = lab_npy_write(&job->projections[i], path, &cli_fault);
         }
     }
-    return status == LOCUS_OK ? 0 : cli_error(&error);
+    return cli_done(status);
 }
 
 static int write_file(const fold_job *job, const char *path) {
-    locus_error error;
-    return lab_folding_write(&job->folding, job->projections, PROJECTIONS, path, &error) == LOCUS_OK
-               ? 0
-               : cli_error(&error);
+    return cli_done(lab_folding_write(&job->folding, job->projections, PROJECTIONS, path, &cli_fault));
 }
 
 /* A folder's name does not look like a file's, unless the folder is there. */
@@ -140,7 +135,6 @@ static int write_results(const fold_job *job) {
 }
 
 static int run(cli_arguments *arguments) {
-    locus_error error;
     fold_job job = {.arguments = arguments,
                     .heads = (size_t)cli_integer(arguments, "heads"),
                     .dim = (size_t)cli_integer(arguments, "head-dim")};
@@ -159,8 +153,7 @@ static int run(cli_arguments *arguments) {
     status = status ? status : cli_encoding_bind(&job.encoding, arguments, &shape);
     for (size_t i = 0; i < PROJECTIONS && status == 0; i++)
         status = read_projection(&job, i);
-    if (status == 0 && lab_folding_open(&job.folding, &job.encoding, &wish, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_folding_open(&job.folding, &job.encoding, &wish, &cli_fault));
     status = status ? status : turn_projections(&job);
     status = status ? status : write_results(&job);
     for (size_t i = 0; i < PROJECTIONS; i++)

@@ -24,29 +24,26 @@ typedef struct decoded {
 /* ---- what to decode ---- */
 
 static int type_sample(lab_dataset *set, const char *text, const lab_train_config *config) {
-    locus_error error;
-    return config->task->class->read_input(set, config->task, &config->data, text, &error) == LOCUS_OK
+    return config->task->class->read_input(set, config->task, &config->data, text, &cli_fault) == LOCUS_OK
                ? 0
-               : cli_refusal(&error);
+               : cli_refusal(&cli_fault);
 }
 
 /* Of one's own samples those of the file that is named, or of the test set; all of them if there are fewer. */
 static int read_samples(lab_dataset *set, cli_arguments *arguments, const lab_train_config *config) {
-    locus_error error;
     const size_t wanted = (size_t)cli_integer(arguments, "n");
     const lab_draw draw = {config->task, &config->data, LAB_SET_TEST, 0, config->data_seed};
     if (config->data.path == NULL && config->data.test == NULL)
         return cli_usage_error("give --input, or --test with a file of samples, or the --data that the run was made "
                                "with");
-    if (lab_dataset_generate(set, &draw, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_dataset_generate(set, &draw, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     set->samples = wanted < set->samples ? wanted : set->samples;
     return 0;
 }
 
 static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_train_config *config,
                         lab_task_options *options) {
-    locus_error error;
     if (cli_given_by_user(arguments, "length")) {
         options->words.length_deviation *= cli_number(arguments, "length") / options->words.length_mean;
         options->words.length_mean = cli_number(arguments, "length");
@@ -54,7 +51,7 @@ static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_tr
     if (cli_given_by_user(arguments, "depth"))
         options->trees.depth_mean = cli_number(arguments, "depth");
     const lab_draw draw = {config->task, options, LAB_SET_TEST, (size_t)cli_integer(arguments, "n"), config->data_seed};
-    return lab_dataset_generate(set, &draw, &error) == LOCUS_OK ? 0 : cli_error(&error);
+    return cli_done(lab_dataset_generate(set, &draw, &cli_fault));
 }
 
 /* ---- decoding ---- */
@@ -95,7 +92,6 @@ static int decode(lab_model *model, const lab_dataset *set, const lab_train_conf
                              .target = set->target,
                              .input_tree = {set->input_tree.parents, set->input_tree.branches},
                              .target_tree = {set->target_tree.parents, set->target_tree.branches}};
-    locus_error error;
     int result = allocate(out, set, trees);
     if (result != 0)
         return result;
@@ -107,7 +103,7 @@ static int decode(lab_model *model, const lab_dataset *set, const lab_train_conf
                                     .input = set->input,
                                     .limits = out->limits};
     lab_grower *grower = NULL;
-    locus_status status = trees ? lab_grower_create(&grower, &input, &error) : LOCUS_OK;
+    locus_status status = trees ? lab_grower_create(&grower, &input, &cli_fault) : LOCUS_OK;
     const lab_growth growth = {lab_grower_grow, grower};
     const lab_generation generation = {.limits = out->limits,
                                        .output = out->tokens,
@@ -115,11 +111,11 @@ static int decode(lab_model *model, const lab_dataset *set, const lab_train_conf
                                        .lengths = out->lengths,
                                        .growth = trees ? &growth : NULL};
     if (status == LOCUS_OK)
-        status = lab_model_generate(model, &batch, &generation, &error);
+        status = lab_model_generate(model, &batch, &generation, &cli_fault);
     if (status == LOCUS_OK && trees)
         place_nodes(grower, out, set->samples);
     lab_grower_destroy(&grower);
-    return status == LOCUS_OK ? 0 : cli_error(&error);
+    return cli_done(status);
 }
 
 /* ---- printing ---- */
@@ -152,10 +148,9 @@ static tokens side_of(const lab_dataset *set, const int32_t *ids, const lab_tree
 /* "1 2 3", or "(11 3 2)" of a tree; what is no whole tree yet is printed as far as it has grown. From malloc; without
  * memory the program ends. */
 static char *text_of(const tokens *t) {
-    locus_error error;
-    char *text = lab_set_text(t->set, t->ids, &t->nodes, t->count, &error);
+    char *text = lab_set_text(t->set, t->ids, &t->nodes, t->count, &cli_fault);
     if (text == NULL)
-        exit(cli_error(&error));
+        exit(cli_error(&cli_fault));
     return text;
 }
 
@@ -222,54 +217,35 @@ static int print(const lab_dataset *set, const decoded *out, bool json) {
 }
 
 /* What is asked must fit the run's kind. */
-static int check(const cli_arguments *arguments, const lab_run *trained) {
-    const lab_task *task = lab_task_find(trained->task);
-    if (task == NULL) {
-        return cli_failure("the run '%s' is of the task '%s', which this version does not have", trained->name,
-                           trained->task);
-    }
+static int check(const cli_arguments *arguments, const cli_trained *trained) {
+    const lab_task *task = trained->task;
     if (task->class->generate == NULL)
-        return cli_failure("the run '%s' %s", trained->name, task->class->no_generate);
+        return cli_failure("the run '%s' %s", trained->run.name, task->class->no_generate);
     if (task->children != NULL && cli_given_by_user(arguments, "input"))
         return cli_usage_error("--input is for words; trees are drawn from the test set, with -n and --depth");
     return cli_generate_refuse(arguments, task);
 }
 
-static int get_samples(lab_dataset *set, cli_arguments *arguments, lab_train_config *config, const char *folder) {
+static int get_samples(lab_dataset *set, cli_arguments *arguments, cli_trained *trained) {
+    lab_train_config *config = &trained->config;
     const char *text = cli_text(arguments, "input");
     lab_task_options options = config->data;
-    config->data.kept = folder;
-    config->data.path = cli_text(arguments, "data");
-    config->data.dev = cli_text(arguments, "dev");
-    config->data.test = cli_text(arguments, "test");
+    config->data.kept = trained->folder;
+    cli_trained_sets(arguments, &config->data);
     return text != NULL                ? type_sample(set, text, config)
            : config->task->class->read ? read_samples(set, arguments, config)
                                        : draw_samples(set, arguments, config, &options);
 }
 
-static bool is_decoder(const lab_run *trained) {
-    return lab_task_find(trained->task)->class->architecture == LAB_DECODER;
-}
-
-static int generate(cli_arguments *arguments, const cli_store *store, const lab_run *trained) {
-    lab_train_config config;
-    lab_model *model;
-    locus_error error;
+static int generate(cli_arguments *arguments, cli_trained *trained) {
     lab_dataset set = {0};
     decoded out = {0};
     char note[256];
-    int status = check(arguments, trained);
-    if (status != 0)
-        return status;
-    if (is_decoder(trained))
-        return cli_generate_decoder(arguments, store, trained);
-    if (lab_train_load(trained, store->folder, &config, &model, &error) != LOCUS_OK)
-        return cli_error(&error);
-    char *folder = lab_run_path(store->folder, trained->name, NULL);
-    status = folder == NULL ? cli_failure("out of memory") : get_samples(&set, arguments, &config, folder);
-    if (status == 0 && lab_cut_paths_note(&config, &set, note, sizeof note))
+    int status = cli_trained_load(trained);
+    status = status ? status : get_samples(&set, arguments, trained);
+    if (status == 0 && lab_cut_paths_note(&trained->config, &set, note, sizeof note))
         cli_note("%s", note);
-    status = status ? status : decode(model, &set, &config, &out);
+    status = status ? status : decode(trained->model, &set, &trained->config, &out);
     status = status ? status : print(&set, &out, cli_flag(arguments, "json"));
     free(out.limits);
     free(out.offsets);
@@ -277,30 +253,25 @@ static int generate(cli_arguments *arguments, const cli_store *store, const lab_
     free(out.tokens);
     free(out.nodes.parents);
     free(out.nodes.branches);
-    free(folder);
     lab_dataset_destroy(&set);
-    lab_model_destroy(&model);
     return status;
 }
 
 static int run(cli_arguments *arguments) {
-    cli_store store;
-    lab_run trained;
+    cli_trained trained;
     if (cli_given_by_user(arguments, "input") &&
         (cli_given_by_user(arguments, "n") || cli_given_by_user(arguments, "length") ||
          cli_given_by_user(arguments, "depth"))) {
         return cli_usage_error(
             "--input gives the word to decode; -n and --length draw words of the test set: give one of them");
     }
-    int status = cli_store_open(&store, arguments, false);
-    if (status != 0)
-        return status;
-    status = cli_store_find(&store, arguments->operands[0], &trained);
+    int status = cli_trained_open(&trained, arguments);
+    status = status ? status : check(arguments, &trained);
     if (status == 0) {
-        status = generate(arguments, &store, &trained);
-        lab_run_free(&trained);
+        const bool decoder = trained.task->class->architecture == LAB_DECODER;
+        status = decoder ? cli_generate_decoder(arguments, &trained) : generate(arguments, &trained);
     }
-    cli_store_close(&store);
+    cli_trained_close(&trained);
     return status;
 }
 

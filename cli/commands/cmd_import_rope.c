@@ -26,9 +26,8 @@ static int print_json(const lab_rope_config *config) {
 
 static int run(cli_arguments *arguments) {
     const char *path = arguments->operands[0];
-    locus_error error = {.offset = -1};
     lab_rope_config config;
-    int status = lab_rope_file_read(&config, path, &error) == LOCUS_OK ? 0 : cli_error(&error);
+    int status = cli_done(lab_rope_file_read(&config, path, &cli_fault));
     for (size_t i = 0; i < config.note_count && status == 0; i++)
         if (!config.notes[i].minor)
             cli_note("note: %s: %s", path, config.notes[i].text);

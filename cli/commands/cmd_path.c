@@ -15,29 +15,26 @@ typedef struct path_job {
 } path_job;
 
 static int read_path(const path_job *job, const char *text, locus_path **path) {
-    locus_error error = {.offset = -1};
-    return locus_path_parse(job->group, text, path, &error) == LOCUS_OK ? 0 : cli_error_in(text, &error);
+    return locus_path_parse(job->group, text, path, &cli_fault) == LOCUS_OK ? 0 : cli_error_in(text, &cli_fault);
 }
 
 static int read_operands(path_job *job, const cli_arguments *arguments) {
-    locus_error error = {.offset = -1};
     char *const *words = arguments->operands;
-    if (locus_group_parse(words[0], &job->group, &error) != LOCUS_OK)
-        return cli_error_in(words[0], &error);
+    if (locus_group_parse(words[0], &job->group, &cli_fault) != LOCUS_OK)
+        return cli_error_in(words[0], &cli_fault);
     int status = read_path(job, words[1], &job->first);
     return status || arguments->operand_count < 3 ? status : read_path(job, words[2], &job->second);
 }
 
 static int compute(path_job *job) {
-    locus_error error = {.offset = -1};
-    locus_status status = locus_path_inverse(job->first, &job->inverse, &error);
+    locus_status status = locus_path_inverse(job->first, &job->inverse, &cli_fault);
     if (status == LOCUS_OK)
-        status = locus_path_length(job->first, &job->length, &error);
+        status = locus_path_length(job->first, &job->length, &cli_fault);
     if (status == LOCUS_OK && job->second)
-        status = locus_path_relative(job->first, job->second, &job->relative, &error);
+        status = locus_path_relative(job->first, job->second, &job->relative, &cli_fault);
     if (status == LOCUS_OK && job->second)
-        status = locus_path_distance(job->first, job->second, &job->distance, &error);
-    return status == LOCUS_OK ? 0 : cli_error(&error);
+        status = locus_path_distance(job->first, job->second, &job->distance, &cli_fault);
+    return cli_done(status);
 }
 
 /* From malloc, NULL without memory. */

@@ -15,26 +15,23 @@
 
 /* A path given as text; a text that cannot be parsed is bad usage. */
 static int parse_path(const locus_group *group, const char *text, locus_path **path) {
-    locus_error error = {.offset = -1};
-    return locus_path_parse(group, text, path, &error) == LOCUS_OK ? 0 : cli_error_in(text, &error);
+    return locus_path_parse(group, text, path, &cli_fault) == LOCUS_OK ? 0 : cli_error_in(text, &cli_fault);
 }
 
 /* ---- plot group ---- */
 
 static int run_group(cli_arguments *arguments) {
-    locus_error error = {.offset = -1};
     locus_group *group = NULL;
     locus_path *from = NULL, *to = NULL;
     const char *from_text = cli_text(arguments, "from"), *to_text = cli_text(arguments, "to");
     int status = cli_need_picture(arguments);
     if (status == 0 && (from_text != NULL) != (to_text != NULL))
         status = cli_usage_error("plot group: --from and --to go together: a relative path has two ends");
-    if (status == 0 && locus_group_parse(arguments->operands[0], &group, &error) != LOCUS_OK)
-        status = cli_error_in(arguments->operands[0], &error);
+    if (status == 0 && locus_group_parse(arguments->operands[0], &group, &cli_fault) != LOCUS_OK)
+        status = cli_error_in(arguments->operands[0], &cli_fault);
     status = status || !from_text ? status : parse_path(group, from_text, &from);
     status = status || !to_text ? status : parse_path(group, to_text, &to);
-    if (status == 0 && lab_figure_group(group, from, to, cli_text(arguments, "output"), &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_figure_group(group, from, to, cli_text(arguments, "output"), &cli_fault));
     locus_path_destroy(&from);
     locus_path_destroy(&to);
     locus_group_destroy(&group);
@@ -72,15 +69,14 @@ typedef struct plot_job {
 } plot_job;
 
 static int open_job(plot_job *job, cli_arguments *arguments) {
-    locus_error error = {.offset = -1};
     *job = (plot_job){.arguments = arguments};
     int status = cli_need_picture(arguments);
     status = status ? status : cli_encoding_read(&job->encoding, arguments);
     if (status)
         return status;
     job->group = locus_encoding_group(job->encoding.encoding);
-    if (!job->group && locus_group_parse("seq", &job->own, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (!job->group && locus_group_parse("seq", &job->own, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     job->group = job->group ? job->group : job->own;
     locus_encoding_text(job->encoding.encoding, job->title, sizeof job->title);
     const size_t dim = cli_given_by_user(arguments, "head-dim") ? (size_t)cli_integer(arguments, "head-dim")
@@ -113,33 +109,31 @@ static void close_job(plot_job *job) {
 
 /* The positions as paths of their own. */
 static int take_paths(const plot_job *job, const lab_position_list *list, locus_path ***paths) {
-    locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     *paths = calloc(list->count + 1, sizeof **paths);
     int status = *paths ? cli_positions_one_sequence(&positions, list)
                         : cli_failure("out of memory for %zu positions", list->count);
     (void)job;
     for (size_t i = 0; i < list->count && status == 0; i++)
-        if (locus_positions_path(positions, i, &(*paths)[i], &error) != LOCUS_OK)
-            status = cli_error(&error);
+        if (locus_positions_path(positions, i, &(*paths)[i], &cli_fault) != LOCUS_OK)
+            status = cli_error(&cli_fault);
     locus_positions_destroy(&positions);
     return status;
 }
 
 static int draw_similarity(plot_job *job, const lab_position_list *list, const locus_path *origin) {
-    locus_error error = {.offset = -1};
     lab_similarity similarity = {0};
     locus_path **paths = NULL;
     int status = take_paths(job, list, &paths);
     if (status == 0) {
         const locus_path *const *all = (const locus_path *const *)paths;
         const lab_figure_subject subject = subject_of(job);
-        locus_status done = lab_similarity_compute(&similarity, &subject, all, list->count, origin, &error);
+        locus_status done = lab_similarity_compute(&similarity, &subject, all, list->count, origin, &cli_fault);
         if (done == LOCUS_OK) {
-            done =
-                lab_figure_similarity(&similarity, all, origin, job->title, cli_text(job->arguments, "output"), &error);
+            done = lab_figure_similarity(&similarity, all, origin, job->title, cli_text(job->arguments, "output"),
+                                         &cli_fault);
         }
-        status = done == LOCUS_OK ? 0 : cli_error(&error);
+        status = cli_done(done);
     }
     for (size_t i = 0; paths && i < list->count; i++)
         locus_path_destroy(&paths[i]);
@@ -195,7 +189,6 @@ const cli_command cli_command_plot_similarity = {
 /* ---- plot spectrum ---- */
 
 static int run_spectrum(cli_arguments *arguments) {
-    locus_error error = {.offset = -1};
     lab_spectrum spectrum = {0};
     plot_job job;
     int status = open_job(&job, arguments);
@@ -203,9 +196,10 @@ static int run_spectrum(cli_arguments *arguments) {
     if (status == 0 && !(locus_encoding_sites(job.encoding.encoding) & LOCUS_SITE_QUERY_KEY))
         status = cli_usage_error("plot spectrum: '%s' has no generators", arguments->operands[0]);
     const lab_figure_subject subject = subject_of(&job);
-    if (status == 0 && (lab_spectrum_compute(&spectrum, &subject, MOST_GENERATORS, &error) != LOCUS_OK ||
-                        lab_figure_spectrum(&spectrum, job.title, cli_text(arguments, "output"), &error) != LOCUS_OK))
-        status = cli_error(&error);
+    if (status == 0 &&
+        (lab_spectrum_compute(&spectrum, &subject, MOST_GENERATORS, &cli_fault) != LOCUS_OK ||
+         lab_figure_spectrum(&spectrum, job.title, cli_text(arguments, "output"), &cli_fault) != LOCUS_OK))
+        status = cli_error(&cli_fault);
     lab_spectrum_free(&spectrum);
     close_job(&job);
     return status;

@@ -21,7 +21,6 @@
 static int read_text(const cli_arguments *arguments, char **text) {
     const char *given = cli_text(arguments, "input");
     struct stat facts;
-    locus_error error;
     size_t bytes;
     *text = NULL;
     if (given == NULL)
@@ -30,8 +29,8 @@ static int read_text(const cli_arguments *arguments, char **text) {
         *text = strdup(given);
         return *text != NULL ? 0 : cli_failure("out of memory");
     }
-    if (lab_file_read(given, text, &bytes, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_file_read(given, text, &bytes, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     (*text)[bytes] = '\0';
     if (strlen(*text) != bytes)
         return cli_failure("'%s' has zero bytes: it is no text", given);
@@ -39,66 +38,38 @@ static int read_text(const cli_arguments *arguments, char **text) {
     return 0;
 }
 
-static int draw(const cli_arguments *arguments, const lab_run *trained, const lab_train_config *config,
-                lab_model *model, const char *folder, const char *text) {
+static int draw(const cli_arguments *arguments, cli_trained *trained, const char *text) {
     const size_t number = (size_t)cli_integer(arguments, "sample");
+    const lab_run *run = &trained->run;
     lab_attention_input input;
     lab_attention_maps maps = {0};
-    locus_error error;
     char title[300];
-    locus_status status = lab_attention_input_make(&input, config, folder, text, number, &error);
+    cli_trained_sets(arguments, &trained->config.data);
+    locus_status status = lab_attention_input_make(&input, &trained->config, trained->folder, text, number, &cli_fault);
     if (status != LOCUS_OK)
-        return cli_failure("%s", error.message);
-    status = lab_attention_maps_make(&maps, model, &input.batch, &error);
-    snprintf(title, sizeof title, "%.120s · %.80s · %.80s", trained->name, trained->task, trained->encoding);
+        return cli_failure("%s", cli_fault.message);
+    status = lab_attention_maps_make(&maps, trained->model, &input.batch, &cli_fault);
+    snprintf(title, sizeof title, "%.120s · %.80s · %.80s", run->name, run->task, run->encoding);
     if (status == LOCUS_OK)
-        status = lab_figure_attention(&maps, &input, title, cli_text(arguments, "output"), &error);
+        status = lab_figure_attention(&maps, &input, title, cli_text(arguments, "output"), &cli_fault);
     if (status == LOCUS_OK && maps.without > 0)
         cli_note("%zu attentions make no weights and are left out: only softmax does", maps.without);
     lab_attention_maps_free(&maps);
     lab_attention_input_free(&input);
-    return status == LOCUS_OK ? 0 : cli_error(&error);
-}
-
-static int load_and_draw(const cli_arguments *arguments, const cli_store *store, const lab_run *trained,
-                         const char *text) {
-    lab_train_config config;
-    lab_model *model;
-    locus_error error;
-    if (lab_task_find(trained->task) == NULL) {
-        return cli_failure("the run '%s' is of the task '%s', which this version does not have", trained->name,
-                           trained->task);
-    }
-    if (lab_train_load(trained, store->folder, &config, &model, &error) != LOCUS_OK)
-        return cli_error(&error);
-    char *folder = lab_run_path(store->folder, trained->name, NULL);
-    config.data.path = cli_text(arguments, "data");
-    config.data.dev = cli_text(arguments, "dev");
-    config.data.test = cli_text(arguments, "test");
-    const int status =
-        folder != NULL ? draw(arguments, trained, &config, model, folder, text) : cli_failure("out of memory");
-    free(folder);
-    lab_model_destroy(&model);
-    return status;
+    return cli_done(status);
 }
 
 static int run(cli_arguments *arguments) {
-    cli_store store;
-    lab_run trained;
+    cli_trained trained = {.task = NULL};
     char *text = NULL;
     int status = cli_need_picture(arguments);
     if (status == 0 && cli_given_by_user(arguments, "input") && cli_given_by_user(arguments, "sample"))
         status = cli_usage_error("plot attention: --input and --sample both say what is read: give one of them");
     status = status ? status : read_text(arguments, &text);
-    status = status ? status : cli_store_open(&store, arguments, false);
-    if (status == 0) {
-        status = cli_store_find(&store, arguments->operands[0], &trained);
-        if (status == 0) {
-            status = load_and_draw(arguments, &store, &trained, text);
-            lab_run_free(&trained);
-        }
-        cli_store_close(&store);
-    }
+    status = status ? status : cli_trained_open(&trained, arguments);
+    status = status ? status : cli_trained_load(&trained);
+    status = status ? status : draw(arguments, &trained, text);
+    cli_trained_close(&trained);
     free(text);
     return status;
 }

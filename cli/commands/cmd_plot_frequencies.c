@@ -24,7 +24,6 @@ typedef struct frequencies_job {
 
 /* The first head's angles of the first generator. */
 static int add_curve(frequencies_job *job, cli_arguments *arguments, const char *spec) {
-    locus_error error = {.offset = -1};
     lab_bound encoding;
     lab_spectrum *spectrum = &job->spectra[job->count];
     int status = cli_encoding_read_spec(&encoding, arguments, spec);
@@ -35,8 +34,7 @@ static int add_curve(frequencies_job *job, cli_arguments *arguments, const char 
     const locus_shape shape = {.heads = 1, .head_dim = (size_t)cli_integer(arguments, "head-dim")};
     status = status ? status : cli_encoding_bind(&encoding, arguments, &shape);
     const lab_figure_subject subject = {encoding.encoding, encoding.binding, &encoding.shape, encoding.length};
-    if (status == 0 && lab_spectrum_compute(spectrum, &subject, 1, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_spectrum_compute(spectrum, &subject, 1, &cli_fault));
     if (status == 0) {
         char *name = job->names[job->count];
         if (locus_encoding_text(encoding.encoding, name, sizeof job->names[0]) >= sizeof job->names[0])
@@ -49,7 +47,6 @@ static int add_curve(frequencies_job *job, cli_arguments *arguments, const char 
 
 static int run_frequencies(cli_arguments *arguments) {
     static const lab_curve_labels labels = {"Frequencies", "pair, fastest first", "radians in one step"};
-    locus_error error = {.offset = -1};
     frequencies_job *job = calloc(1, sizeof *job);
     int status = job ? cli_need_picture(arguments) : cli_failure("out of memory for a picture");
     if (status == 0 && arguments->operand_count > CURVES_MAX) {
@@ -59,8 +56,8 @@ static int run_frequencies(cli_arguments *arguments) {
     for (size_t i = 0; i < arguments->operand_count && status == 0; i++)
         status = add_curve(job, arguments, arguments->operands[i]);
     if (status == 0 &&
-        lab_figure_curves(job->curves, job->count, &labels, cli_text(arguments, "output"), &error) != LOCUS_OK)
-        status = cli_error(&error);
+        lab_figure_curves(job->curves, job->count, &labels, cli_text(arguments, "output"), &cli_fault) != LOCUS_OK)
+        status = cli_error(&cli_fault);
     for (size_t i = 0; job && i < CURVES_MAX; i++)
         lab_spectrum_free(&job->spectra[i]);
     free(job);
@@ -91,7 +88,6 @@ const cli_command cli_command_plot_frequencies = {
 
 /* What is added to zeros, of whichever of both sites the encoding acts at. */
 static int compute_table(const lab_bound *encoding, const lab_position_list *list, double *values) {
-    locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
     const bool encoded = (locus_encoding_sites(encoding->encoding) & LOCUS_SITE_ENCODED) != 0;
@@ -100,22 +96,19 @@ static int compute_table(const lab_bound *encoding, const lab_position_list *lis
                                            (int64_t[]){(int64_t)list->count, (int64_t)encoding->shape.model_dim});
     int status = cli_positions_one_sequence(&positions, list);
     status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
-    if (status == 0 && lab_apply(plan, role, LOCUS_FORWARD, &table, NULL, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_apply(plan, role, LOCUS_FORWARD, &table, NULL, &cli_fault));
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);
     return status;
 }
 
 static int draw_table(cli_arguments *arguments, const lab_bound *encoding, const lab_position_list *list) {
-    locus_error error = {.offset = -1};
     char title[160];
     double *values = calloc(list->count * encoding->shape.model_dim + 1, sizeof *values);
     int status = values ? compute_table(encoding, list, values) : cli_failure("out of memory for a table");
     const lab_table_values table = {list->count, encoding->shape.model_dim, values};
     locus_encoding_text(encoding->encoding, title, sizeof title);
-    if (status == 0 && lab_figure_table(&table, title, cli_text(arguments, "output"), &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_figure_table(&table, title, cli_text(arguments, "output"), &cli_fault));
     free(values);
     return status;
 }

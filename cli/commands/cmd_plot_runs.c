@@ -30,11 +30,10 @@ static int find_runs(const cli_store *store, const cli_arguments *arguments, cho
 
 static int draw_runs(const cli_store *store, const cli_arguments *arguments, lab_run_figure figure) {
     const char *path = cli_text(arguments, "output");
-    locus_error error;
     chosen runs = {.ids = calloc(arguments->operand_count + 1, sizeof *runs.ids)};
     int status = runs.ids != NULL ? find_runs(store, arguments, &runs) : cli_failure("out of memory");
-    if (status == 0 && lab_run_figure_write(store->store, runs.ids, runs.count, figure, path, &error) != LOCUS_OK)
-        status = cli_failure("%s", error.message);
+    if (status == 0 && lab_run_figure_write(store->store, runs.ids, runs.count, figure, path, &cli_fault) != LOCUS_OK)
+        status = cli_failure("%s", cli_fault.message);
     else if (status == 0 && runs.left_out > 0)
         cli_note("%zu of %zu runs are not done and left out", runs.left_out, runs.count);
     free(runs.ids);

@@ -1,35 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* locus report: the runs of a store as a page (HTML) or as JSON. */
 #include "command.h"
-#include "comparison_table.h"
 #include "output.h"
 #include "report/page/report.h"
 #include "store_argument.h"
 
 static int write_page(const cli_arguments *arguments, const cli_store *store, const lab_summary_filter *filter) {
-    locus_error error = {.offset = -1};
     const char *path = cli_text(arguments, "output");
     const lab_report_options options = {.filter = *filter,
                                         .title = cli_text(arguments, "title"),
                                         .command = arguments->command_line,
                                         .folder = store->folder};
-    if (lab_report_write(store->store, &options, path, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_report_write(store->store, &options, path, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     if (!cli_quiet)
         cli_say("%s\n", path);
     return 0;
 }
 
 static int print(lab_store *store, const lab_summary_filter *filter) {
-    locus_error error = {.offset = -1};
     lab_summary summary;
-    if (lab_summary_create(&summary, store, filter, &error) != LOCUS_OK)
-        return cli_error(&error);
-    int status = 0;
-    if (cli_form == LAB_TABLE_JSON)
-        status = cli_json_print(lab_summary_json(&summary));
-    else
-        cli_comparison_print(&summary);
+    if (lab_summary_create(&summary, store, filter, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
+    const int status = cli_summary_print(&summary, NULL);
     lab_summary_free(&summary);
     return status;
 }

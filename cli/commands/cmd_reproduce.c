@@ -9,7 +9,6 @@
 #include "report/reproduction/reproduction_report.h"
 #include "reproduce_record.h"
 #include "reproduce_request.h"
-#include "reproduce_table.h"
 #include "stop.h"
 #include "store_argument.h"
 #include "sweep.h"
@@ -83,10 +82,9 @@ static char *file_name(const reproduce *job, const char *end) {
 /* ---- trainings ---- */
 
 static int fill_cell(const lab_reproduction *table, lab_reproduction_place place, lab_cell *cell) {
-    locus_error error;
     char scheme[80];
-    if (lab_reproduction_config(table, place, &cell->config, cell->encoding, &error) != LOCUS_OK)
-        return cli_error_in(table->columns[place.column].rows[place.row].spec, &error);
+    if (lab_reproduction_config(table, place, &cell->config, cell->encoding, &cli_fault) != LOCUS_OK)
+        return cli_error_in(table->columns[place.column].rows[place.row].spec, &cli_fault);
     const lab_reproduction_column *column = &table->columns[place.column];
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
     lab_reproduction_row_name(table, place.row, scheme, sizeof scheme);
@@ -131,10 +129,9 @@ static int check_data(const reproduce *job) {
 /* ---- what there is ---- */
 
 static int read_result(reproduce *job, lab_store *store, lab_findings *findings) {
-    locus_error error;
-    if (lab_result_read(&job->result, &job->table, store, &error) != LOCUS_OK ||
-        lab_findings_make(findings, &job->table, &job->result, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_result_read(&job->result, &job->table, store, &cli_fault) != LOCUS_OK ||
+        lab_findings_make(findings, &job->table, &job->result, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     return 0;
 }
 
@@ -148,12 +145,11 @@ static lab_reproduction_view view_of(const reproduce *job, const lab_findings *f
 }
 
 static int write_markdown(reproduce *job, const lab_findings *findings) {
-    locus_error error;
     const lab_reproduction_view view = view_of(job, findings);
-    int status = lab_reproduction_markdown(&view, job->markdown, &error) == LOCUS_OK ? 0 : 1;
+    int status = lab_reproduction_markdown(&view, job->markdown, &cli_fault) == LOCUS_OK ? 0 : 1;
     if (status != 0 && !job->told) {
         job->told = true;
-        cli_error(&error);
+        cli_error(&cli_fault);
     }
     return status;
 }
@@ -172,7 +168,6 @@ static void rewrite(void *context) {
 }
 
 static int write_page(reproduce *job, lab_store *store) {
-    locus_error error;
     char title[128];
     lab_reproduction_title(&job->table, title, sizeof title);
     const lab_report_options options = {
@@ -186,30 +181,22 @@ static int write_page(reproduce *job, lab_store *store) {
         job->page = NULL;
         return 0;
     }
-    if (lab_report_write(store, &options, job->page, &error) != LOCUS_OK) {
+    if (lab_report_write(store, &options, job->page, &cli_fault) != LOCUS_OK) {
         free(job->page);
         job->page = NULL;
-        return cli_error(&error);
+        return cli_error(&cli_fault);
     }
     return 0;
 }
 
 static int print(const reproduce *job, const lab_findings *findings) {
     const lab_reproduction_view view = view_of(job, findings);
-    if (cli_flag(job->arguments, "json")) {
-        cJSON *root = lab_reproduction_json(&view);
-        if (root != NULL)
-            cJSON_AddStringToObject(root, "markdown", job->markdown);
-        if (root != NULL && job->page != NULL)
-            cJSON_AddStringToObject(root, "page", job->page);
-        if (root != NULL && job->runs != NULL)
-            cJSON_AddStringToObject(root, "runs", job->runs);
-        return cli_json_print(root);
-    }
-    cli_reproduce_print(&view);
-    cli_say("\nwritten: %s%s%s%s%s\n", job->markdown, job->page != NULL ? ", " : "", job->page != NULL ? job->page : "",
-            job->runs != NULL ? ", " : "", job->runs != NULL ? job->runs : "");
-    return 0;
+    const char *page = job->page, *runs = job->runs;
+    const int status = cli_reproduce_show(job->arguments, &view, (const char *const[3]){job->markdown, page, runs});
+    if (status == 0 && !cli_flag(job->arguments, "json"))
+        cli_say("\nwritten: %s%s%s%s%s\n", job->markdown, page != NULL ? ", " : "", page != NULL ? page : "",
+                runs != NULL ? ", " : "", runs != NULL ? runs : "");
+    return status;
 }
 
 /* A table of nothing has no runs. */
@@ -251,7 +238,6 @@ static int tell_stop(const reproduce *job) {
 /* The trainings are copies of this process, made before any thread is started: what it computes itself until then it
  * computes alone. */
 static int train(reproduce *job) {
-    locus_error error;
     lab_cells *all = &job->cells;
     size_t own = locus_threads();
     all->jobs = (size_t)cli_integer(job->arguments, "jobs");
@@ -262,8 +248,8 @@ static int train(reproduce *job) {
     if (locus_threads_set(1) != LOCUS_OK)
         return cli_failure("cannot compute with one thread");
     const bool some = cli_given_by_user(job->arguments, "only"); /* which make no table */
-    if (!some && lab_result_chance(&job->result, &job->table, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (!some && lab_result_chance(&job->result, &job->table, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     int status = cli_cells_run(all, some ? NULL : rewrite, job);
     bool stopped = cli_stop_asked();
     cli_stop_release();

@@ -68,10 +68,10 @@ static void add_row(lab_table *table, const lab_run *run, double accuracy, bool 
         lab_table_none(table);
     else
         lab_table_number(table, 100 * accuracy, "%.2f %%", 100 * accuracy);
-    lab_table_number(table, run->wall_seconds, "%s", cli_format_seconds(seconds, sizeof seconds, run->wall_seconds));
+    lab_table_number(table, run->wall_seconds, "%s", lab_seconds_text(seconds, sizeof seconds, run->wall_seconds));
     if (run->peak_bytes > 0)
         lab_table_number(table, (double)run->peak_bytes, "%s",
-                         cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
+                         lab_bytes_text(peak, sizeof peak, (double)run->peak_bytes));
     else
         lab_table_none(table);
     lab_table_cell(table, "%s", run->name);
@@ -106,15 +106,14 @@ static int list_table(const cli_store *store, const lab_run *runs, size_t count)
                                         ">steps", ">test acc.|%", ">time|s",  ">peak memory|bytes",
                                         "name",   "goes on from"};
     bool parents = false;
-    locus_error error;
     lab_run_score *scores;
     size_t scored, at = 0;
     if (count == 0 && cli_form == LAB_TABLE_TEXT) {
         cli_print("no runs\n");
         return 0;
     }
-    if (lab_store_scores(store->store, "test", "accuracy", &scores, &scored, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_store_scores(store->store, "test", "accuracy", &scores, &scored, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     for (size_t i = 0; i < count; i++)
         parents = parents || (runs[i].parent != NULL && runs[i].parent[0] != '\0');
     lab_table *table = lab_table_create(heads, sizeof heads / sizeof *heads - !parents);
@@ -132,9 +131,8 @@ static int list(const cli_store *store, cli_arguments *arguments) {
     lab_run_filter filter = {.task = cli_text(arguments, "task"), .encoding = cli_text(arguments, "encoding")};
     lab_run *runs;
     size_t count;
-    locus_error error;
-    if (lab_store_runs(store->store, &filter, &runs, &count, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_store_runs(store->store, &filter, &runs, &count, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     const int status = (cli_flag(arguments, "json") ? list_json : list_table)(store, runs, count);
     free_runs(runs, count);
     return status;

@@ -5,7 +5,7 @@
 #include "io/folder.h"
 #include "job_ranks.h"
 #include "output.h"
-#include "score_columns.h"
+#include "report/tables/score_columns.h"
 #include "stop.h"
 #include "store_argument.h"
 #include "train/checkpoint.h"
@@ -63,12 +63,12 @@ static double final_value(const void *context, const char *name) {
 /* A row for each test set. */
 static void print_scores(const lab_final *finals, size_t count, const lab_task_class *class) {
     static const char *const first[] = {"set"};
-    lab_table *table = cli_score_table(first, 1, class, LAB_SCORE_RUN);
+    lab_table *table = lab_score_table(first, 1, class, LAB_SCORE_RUN);
     for (size_t i = 0; i < count; i++) {
         const set_scores of = {finals, count, finals[i].set};
         if (strncmp(of.set, "test", 4) == 0 && (i == 0 || strcmp(of.set, finals[i - 1].set) != 0)) {
             lab_table_cell(table, "%s", of.set);
-            cli_score_cells(table, class, LAB_SCORE_RUN, final_value, &of);
+            lab_score_cells(table, class, LAB_SCORE_RUN, final_value, &of);
         }
     }
     cli_table_print(table);
@@ -83,23 +83,22 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
     }
     lab_final *finals;
     size_t count;
-    locus_error error;
     char seconds[32], speed[32], peak[32], parameters[32];
-    if (lab_store_finals(store->store, run->id, &finals, &count, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_store_finals(store->store, run->id, &finals, &count, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     const lab_task *task = lab_task_find(run->task);
     const lab_task_class *class = task == NULL ? lab_class_at(0) : task->class;
     const bool images = class->vocabulary == NULL; /* these have no embedding */
     cli_print("%s\n%s · %s · budget %s · set-up %s%s%s · seed %" PRIu64 "\n", run->name, run->task, run->encoding,
               run->budget, run->setup, images ? "" : " · embeddings ", images ? "" : run->embedding_init, run->seed);
     cli_print("%" PRIu64 " steps in %s, %s tokens/s, %s parameters, peak %s\n", run->steps_done,
-              cli_format_seconds(seconds, sizeof seconds, run->wall_seconds),
-              cli_format_count(speed, sizeof speed, run->tokens_per_second),
-              cli_format_count(parameters, sizeof parameters, (double)run->parameters),
-              cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
+              lab_seconds_text(seconds, sizeof seconds, run->wall_seconds),
+              lab_count_text(speed, sizeof speed, run->tokens_per_second),
+              lab_count_text(parameters, sizeof parameters, (double)run->parameters),
+              lab_bytes_text(peak, sizeof peak, (double)run->peak_bytes));
     if (cli_ranks_count() > 1) {
         cli_print("%zu ranks, the first of which sent %s\n", cli_ranks_count(),
-                  cli_format_bytes(peak, sizeof peak, (double)cli_ranks_sent()));
+                  lab_bytes_text(peak, sizeof peak, (double)cli_ranks_sent()));
     }
     print_scores(finals, count, class);
     for (size_t i = 0; i < count; i++)
@@ -114,7 +113,6 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
 static int train(cli_arguments *arguments, const cli_store *store, const lab_train_config *config,
                  const lab_train_parent *parent) {
     char name[256], label[256];
-    locus_error error;
     lab_run run;
     lab_train_name(config, name, sizeof name);
     snprintf(label, sizeof label, "%s · %s · seed %" PRIu64, config->task->name, config->encoding, config->seed);
@@ -133,14 +131,14 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
         .ranks = cli_ranks_take(),
     };
     cli_stop_catch();
-    locus_status status = lab_train(store->store, &request, &run, &error);
+    locus_status status = lab_train(store->store, &request, &run, &cli_fault);
     cli_progress_end(&eye.progress);
     int exit_status = 0;
     if (status != LOCUS_OK)
-        exit_status = cli_error(&error);
+        exit_status = cli_error(&cli_fault);
     if (status == LOCUS_ERROR_INTERRUPTED) {
         exit_status = cli_train_resume(arguments, "");
-        exit_status = strcmp(error.argument, LAB_QUEUE_AGAIN) == 0 ? CLI_QUEUE_AGAIN : exit_status;
+        exit_status = strcmp(cli_fault.argument, LAB_QUEUE_AGAIN) == 0 ? CLI_QUEUE_AGAIN : exit_status;
     } else if (status == LOCUS_OK && !cli_ranks_follow() && (!cli_quiet || cli_flag(arguments, "json")))
         exit_status = print_run(store, &run, cli_flag(arguments, "json"));
     lab_run_free(&run);
@@ -151,7 +149,6 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
 static int find_init(const cli_arguments *arguments, const cli_store *store, char **path) {
     const char *from = cli_text(arguments, "init-from");
     lab_run run;
-    locus_error error;
     *path = NULL;
     if (from == NULL)
         return 0;
@@ -167,17 +164,16 @@ static int find_init(const cli_arguments *arguments, const cli_store *store, cha
     *path = lab_run_path(store->folder, run.name, "best.safetensors");
     if (*path == NULL || !lab_run_name_fits(run.name))
         status = cli_failure("the parameters of '%s' cannot be found", run.name);
-    else if (lab_best_expected(&run, *path, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    else if (lab_best_expected(&run, *path, &cli_fault) != LOCUS_OK)
+        status = cli_error(&cli_fault);
     lab_run_free(&run);
     return status;
 }
 
 static int begin_from(const cli_arguments *arguments, const cli_store *store, lab_train_config *config, char **path) {
-    locus_error error;
     const int status = find_init(arguments, store, path);
     config->init_from = *path;
-    return status == 0 && lab_train_look(config, &error) != LOCUS_OK ? cli_error(&error) : status;
+    return status == 0 && lab_train_look(config, &cli_fault) != LOCUS_OK ? cli_error(&cli_fault) : status;
 }
 
 static int go_on(cli_arguments *arguments) {

@@ -101,7 +101,7 @@ static void tell_end(screen *view, const lab_cell *cell) {
     if (cell->finished) {
         cli_note("[%zu/%zu] %s: %s%s", lab_cells_ended(all), all->count, cell->label,
                  cell->trained_now ? "done in " : "already done",
-                 cell->trained_now ? cli_format_seconds(seconds, sizeof seconds, lab_cells_clock() - cell->began) : "");
+                 cell->trained_now ? lab_seconds_text(seconds, sizeof seconds, lab_cells_clock() - cell->began) : "");
         tell_note(all, cell);
     } else if (cell->status == LOCUS_ERROR_INTERRUPTED && cli_stop_asked()) {
         cli_note("%s: %s", cell->label, cell->message);
@@ -146,12 +146,11 @@ int cli_cells_run(lab_cells *cells, void (*ended)(void *context), void *context)
                    .context = context,
                    .bars = isatty(STDERR_FILENO) && !cli_quiet,
                    .told = lab_cells_clock()};
-    locus_error error;
     cells->stopped = cli_stop_asked;
     cells->watch = watch;
     cells->watcher = &view;
     cli_stop_catch();
-    int status = lab_cells_run(cells, &error) == LOCUS_OK ? 0 : cli_error(&error);
+    int status = cli_done(lab_cells_run(cells, &cli_fault));
     wipe(&view);
     for (size_t i = 0; i < cells->count; i++)
         status = cells->cells[i].finished ? status : 1;
@@ -168,9 +167,8 @@ size_t cli_cells_threads(const cli_arguments *arguments, size_t jobs) {
 int cli_cells_data(const lab_train_config *config) {
     const lab_train_set_request request = {.which = LAB_SET_TEST, .samples = 1};
     lab_dataset set;
-    locus_error error;
-    if (lab_train_set(&set, config, &request, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_train_set(&set, config, &request, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     lab_dataset_destroy(&set);
     return 0;
 }

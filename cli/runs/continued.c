@@ -63,17 +63,14 @@ static int check_parent(const cli_continued *from, const char *path) {
 /* Files that changed since make another training. */
 static int check_data(cli_continued *from, lab_train_config *config, const cli_arguments *arguments) {
     const uint64_t digest = config->data.digest;
-    locus_error error;
-    config->data.path = cli_text(arguments, "data");
-    config->data.dev = cli_text(arguments, "dev");
-    config->data.test = cli_text(arguments, "test");
+    cli_trained_sets(arguments, &config->data);
     if (digest != 0 && config->data.path == NULL && config->task->class->tokenizer == NULL) {
         return cli_usage_error("--continue: '%s' read its %s from files: --data says where they are", from->run.name,
                                config->task->class->name);
     }
     config->data.digest = 0;
-    if (lab_train_look(config, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_train_look(config, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     return config->data.digest == digest
                ? 0
                : cli_failure("the data of '%s' have changed since it was trained: go on with those that it read, or "
@@ -82,9 +79,8 @@ static int check_data(cli_continued *from, lab_train_config *config, const cli_a
 }
 
 static int fill(cli_continued *from, lab_train_config *config, const cli_arguments *arguments) {
-    locus_error error;
-    if (lab_config_parse(&from->config, from->run.config, &from->run, "the run store", &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_config_parse(&from->config, from->run.config, &from->run, "the run store", &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     if (from->config.numerics != LAB_NUMERICS) {
         return cli_failure("the run '%s' was trained by a version whose arithmetic differs: its bits cannot be gone on "
                            "with; --init-from %s begins anew with its weights",

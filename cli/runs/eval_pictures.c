@@ -15,16 +15,14 @@ enum { SHOWN = 3 }; /* classes of a picture */
  * the training's pictures were. */
 static int read_picture(const char *path, size_t side, bool scales, uint8_t *planes, float *image) {
     lab_picture picture;
-    locus_error error;
-    if (lab_picture_read(&picture, path, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_picture_read(&picture, path, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     int status = 0;
     if (!scales && (picture.width != side || picture.height != side)) {
         status = cli_failure("'%s' is %zu×%zu pixels: scale or cut it to the %zu×%zu that the model was trained on",
                              path, picture.width, picture.height, side, side);
     }
-    if (status == 0 && lab_picture_scale(&picture, side, planes, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_picture_scale(&picture, side, planes, &cli_fault));
     if (status == 0)
         lab_image_normalise(planes, side, image);
     lab_picture_free(&picture);
@@ -102,12 +100,11 @@ static int print(const cli_pictures *pictures, const char *const *names, const f
 
 /* Those of the task, or what the run has kept, in `kept`, to be freed. */
 static int find_names(const lab_train_config *config, lab_word_index *kept, const char *const **names) {
-    locus_error error;
     *names = config->task->class_names;
     if (*names != NULL)
         return 0;
-    if (lab_pictures_recall(kept, config->data.kept, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_pictures_recall(kept, config->data.kept, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     *names = (const char *const *)kept->words;
     return kept->count == config->model.classes
                ? 0
@@ -119,14 +116,12 @@ int cli_eval_pictures(lab_model *model, const lab_train_config *config, const cl
     const size_t side = config->model.image_side, classes = config->model.classes;
     float *images = calloc(pictures->count, LAB_IMAGE_CHANNELS * side * side * sizeof *images);
     float *probabilities = calloc(pictures->count, classes * sizeof *probabilities);
-    locus_error error;
     lab_word_index kept = {0};
     const char *const *names = NULL;
     int status = images == NULL || probabilities == NULL ? cli_failure("out of memory") : 0;
     status = status ? status : find_names(config, &kept, &names);
     status = status ? status : read_pictures(pictures, side, config->task->class_names == NULL, images);
-    if (status == 0 && lab_model_classify(model, images, pictures->count, probabilities, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(lab_model_classify(model, images, pictures->count, probabilities, &cli_fault));
     if (status == 0)
         status = print(pictures, names, probabilities, classes, json);
     lab_word_index_free(&kept);

@@ -99,7 +99,7 @@ typedef struct answer {
 typedef struct job {
     const cli_arguments *arguments;
     lab_model *model;
-    lab_train_config config;
+    const lab_train_config *config;
     cli_writing writing;
     cli_prompts prompts;
     lab_sampling sampling;
@@ -214,7 +214,7 @@ static size_t sequence_of(const lab_train_config *config) {
 /* Tokens that a prompt may get. Without --tokens: of a drawn problem a few more than its answer has; of other problems
  * as many as fit into a sequence of the training; of text a page, or what fits. */
 static size_t limit_of(const job *j, size_t p) {
-    const size_t prompt = j->prompts.offsets[p + 1] - j->prompts.offsets[p], sequence = sequence_of(&j->config);
+    const size_t prompt = j->prompts.offsets[p + 1] - j->prompts.offsets[p], sequence = sequence_of(j->config);
     const size_t left = sequence > prompt ? sequence - prompt : 1;
     locus_error error;
     if (cli_given_by_user(j->arguments, "tokens"))
@@ -391,33 +391,22 @@ static void job_free(job *j) {
     cJSON_Delete(j->list);
     cli_prompts_free(&j->prompts);
     cli_writing_close(&j->writing);
-    lab_model_destroy(&j->model);
 }
 
-static int open_job(job *j, const cli_store *store, const lab_run *trained) {
-    locus_error error;
-    char *folder = lab_run_path(store->folder, trained->name, NULL);
-    int status = folder == NULL ? cli_failure("out of memory") : 0;
-    if (status == 0 && lab_train_load(trained, store->folder, &j->config, &j->model, &error) != LOCUS_OK)
-        status = cli_error(&error);
-    status = status ? status : cli_writing_open(&j->writing, &j->config, folder);
-    free(folder);
-    return status;
-}
-
-int cli_generate_decoder(const cli_arguments *arguments, const cli_store *store, const lab_run *trained) {
-    const lab_task *task = lab_task_find(trained->task);
+int cli_generate_decoder(const cli_arguments *arguments, cli_trained *trained) {
+    const lab_task *task = trained->task;
     job j = {.arguments = arguments,
+             .config = &trained->config,
              .given = cli_given_by_user(arguments, "prompt") || cli_given_by_user(arguments, "prompts")};
     int status = check(arguments, task);
     status = status ? status : read_sampling(&j.sampling, arguments, task->characters == NULL);
-    if (status != 0)
-        return status;
-    status = open_job(&j, store, trained);
+    status = status ? status : cli_trained_load(trained);
+    status = status ? status : cli_writing_open(&j.writing, &trained->config, trained->folder);
+    j.model = trained->model;
     j.end = end_of(task, j.writing.vocabulary);
     status = status    ? status
              : j.given ? cli_prompts_read(&j.prompts, arguments, &j.writing)
-                       : cli_prompts_draw(&j.prompts, arguments, &j.config);
+                       : cli_prompts_draw(&j.prompts, arguments, &trained->config);
     status = status ? status : allocate(&j);
     status = status ? status : check_lengths(&j);
     status = status ? status : answer_all(&j);

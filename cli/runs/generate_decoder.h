@@ -29,7 +29,7 @@
 /* 2 after one line if an option is given that the task's kind has no use for; else 0. */
 int cli_generate_refuse(const cli_arguments *arguments, const lab_task *task);
 
-/* The run is of problems or text. The exit status. */
-int cli_generate_decoder(const cli_arguments *arguments, const cli_store *store, const lab_run *trained);
+/* The run is of problems or text, and not loaded yet. The exit status. */
+int cli_generate_decoder(const cli_arguments *arguments, cli_trained *trained);
 
 #endif

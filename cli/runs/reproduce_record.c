@@ -10,7 +10,6 @@
 #include "report/reproduction/reproduction_report.h"
 #include "report/reproduction/written_check.h"
 #include "reproduce_request.h"
-#include "reproduce_table.h"
 #include "train/machine.h"
 #include "train/store/run_file.h"
 
@@ -82,14 +81,13 @@ static size_t choose(lab_run *runs, size_t count, const lab_result *result) {
 static int write_file(lab_store *store, const cJSON *head, const lab_result *result, const char *path) {
     lab_run *runs;
     size_t count;
-    locus_error error;
-    locus_status status = lab_store_runs(store, NULL, &runs, &count, &error);
+    locus_status status = lab_store_runs(store, NULL, &runs, &count, &cli_fault);
     if (status == LOCUS_OK)
-        status = lab_run_file_write(store, runs, choose(runs, count, result), head, path, &error);
+        status = lab_run_file_write(store, runs, choose(runs, count, result), head, path, &cli_fault);
     for (size_t i = 0; i < count; i++)
         lab_run_free(&runs[i]);
     free(runs);
-    return status == LOCUS_OK ? 0 : cli_error(&error);
+    return cli_done(status);
 }
 
 int cli_record_write(lab_store *store, const cli_arguments *arguments, const lab_result *result, const char *path) {
@@ -158,27 +156,25 @@ static char *markdown_path(const char *path) {
 
 static int read_runs(record *from) {
     lab_run_file_content content = {0};
-    locus_error error;
     from->markdown = markdown_path(from->path);
     if (from->markdown == NULL)
         return cli_failure("out of memory");
-    if (lab_store_open(&from->store, ":memory:", &error) != LOCUS_OK ||
-        lab_run_file_read(from->store, from->path, &content, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_store_open(&from->store, ":memory:", &cli_fault) != LOCUS_OK ||
+        lab_run_file_read(from->store, from->path, &content, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     from->head = content.table;
     return 0;
 }
 
 static int make_table(record *from) {
-    locus_error error;
     const int status = cli_reproduce_request(&from->arguments, from->store, &from->table);
     if (status != 0)
         return 1;
-    if (lab_reproduction_check(&from->table, from->store, &error) != LOCUS_OK ||
-        lab_result_chance(&from->result, &from->table, &error) != LOCUS_OK ||
-        lab_result_read(&from->result, &from->table, from->store, &error) != LOCUS_OK ||
-        lab_findings_make(&from->findings, &from->table, &from->result, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_reproduction_check(&from->table, from->store, &cli_fault) != LOCUS_OK ||
+        lab_result_chance(&from->result, &from->table, &cli_fault) != LOCUS_OK ||
+        lab_result_read(&from->result, &from->table, from->store, &cli_fault) != LOCUS_OK ||
+        lab_findings_make(&from->findings, &from->table, &from->result, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     return 0;
 }
 
@@ -246,10 +242,9 @@ static void free_page(page *seen) {
 /* Both files are of this program then. */
 static int write_page(record *from) {
     char version[96];
-    locus_error error;
     const lab_reproduction_view view = view_of(from, NULL);
-    if (lab_reproduction_markdown(&view, from->markdown, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_reproduction_markdown(&view, from->markdown, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     lab_version_text(version, sizeof version);
     const size_t losses = lab_json_losses();
     cJSON_ReplaceItemInObjectCaseSensitive(from->head, "page_by", cJSON_CreateString(version));
@@ -258,16 +253,18 @@ static int write_page(record *from) {
     return write_file(from->store, from->head, &from->result, from->path);
 }
 
-static int show(const record *from, const cli_arguments *asked) {
-    const lab_reproduction_view view = view_of(from, NULL);
-    if (cli_flag(asked, "json")) {
-        cJSON *root = lab_reproduction_json(&view);
-        if (root != NULL)
-            cJSON_AddStringToObject(root, "markdown", from->markdown);
-        return cli_json_print(root);
+int cli_reproduce_show(const cli_arguments *arguments, const lab_reproduction_view *view, const char *const paths[3]) {
+    static const char *const names[3] = {"markdown", "page", "runs"};
+    lab_shown shown;
+    if (!cli_flag(arguments, "json")) {
+        const int status = cli_done(lab_reproduction_show(&shown, view, &cli_fault));
+        return status ? status : cli_shown_print(&shown);
     }
-    cli_reproduce_print(&view);
-    return 0;
+    cJSON *root = lab_reproduction_json(view);
+    for (size_t i = 0; root != NULL && i < 3; i++)
+        if (paths[i] != NULL)
+            cJSON_AddStringToObject(root, names[i], paths[i]);
+    return cli_json_print(root);
 }
 
 static void tell(void *context, size_t line, const char *text) {
@@ -300,7 +297,8 @@ static int check_page(record *from, const page *seen) {
 }
 
 static int show_and_write(record *from, const cli_arguments *asked, const page *seen) {
-    int status = show(from, asked);
+    const lab_reproduction_view view = view_of(from, NULL);
+    int status = cli_reproduce_show(asked, &view, (const char *const[3]){from->markdown});
     if (status == 0 && seen->line > 0)
         status = write_page(from);
     if (status == 0)
@@ -310,7 +308,6 @@ static int show_and_write(record *from, const cli_arguments *asked, const page *
 
 /* The interactive page alone: nothing else is written. Checkpoints are not kept with the runs. */
 static int write_interactive(record *from, const char *path) {
-    locus_error error;
     char title[128];
     lab_reproduction_title(&from->table, title, sizeof title);
     const lab_report_options options = {
@@ -318,8 +315,8 @@ static int write_interactive(record *from, const char *path) {
         .title = title,
         .command = head_text(from, "command"),
     };
-    if (lab_report_write(from->store, &options, path, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_report_write(from->store, &options, path, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     cli_note("written: %s", path);
     return 0;
 }
@@ -328,10 +325,9 @@ static int make(record *from, const cli_arguments *asked) {
     if (cli_given_by_user(asked, "output"))
         return write_interactive(from, cli_text(asked, "output"));
     page seen;
-    locus_error error;
-    int status = look_at_page(from, &seen, &error);
+    int status = look_at_page(from, &seen, &cli_fault);
     if (status == 0 && cli_flag(asked, "check"))
-        status = seen.there != NULL ? check_page(from, &seen) : cli_error(&error);
+        status = seen.there != NULL ? check_page(from, &seen) : cli_error(&cli_fault);
     else if (status == 0)
         status = show_and_write(from, asked, &seen);
     free_page(&seen);

@@ -9,10 +9,14 @@
 #define CLI_REPRODUCE_RECORD_H
 
 #include "options.h"
-#include "report/reproduction/reproduction_result.h"
+#include "report/reproduction/reproduction_report.h"
 
 /* Writes the finished runs of a result. 0, or 1 after one line. */
 int cli_record_write(lab_store *store, const cli_arguments *arguments, const lab_result *result, const char *path);
+
+/* Prints the table, or it as JSON with the files that were written: Markdown, page and runs, or NULL. The exit
+ * status. */
+int cli_reproduce_show(const cli_arguments *arguments, const lab_reproduction_view *view, const char *const paths[3]);
 
 /* locus reproduce --from: the exit status. */
 int cli_reproduce_from(const cli_arguments *asked);

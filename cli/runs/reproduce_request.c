@@ -58,9 +58,9 @@ int cli_reproduce_request(const cli_arguments *arguments, lab_store *recorded, l
     request.row_count = cli_list(arguments, "rows", &rows);
     request.columns = columns;
     request.rows = rows;
-    locus_error error;
-    if (lab_reproduction_make(table, &request, &error) != LOCUS_OK)
-        return error.status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("%s", error.message) : cli_error(&error);
+    if (lab_reproduction_make(table, &request, &cli_fault) != LOCUS_OK)
+        return cli_fault.status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("%s", cli_fault.message)
+                                                        : cli_error(&cli_fault);
     if (table->left_out[0] != '\0')
         cli_note("%s", table->left_out);
     return 0;

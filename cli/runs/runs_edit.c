@@ -15,22 +15,20 @@
 
 /* A name that does not fit has no folder. Fails if somebody trains the run. */
 static int hold(const cli_store *store, const lab_run *run, int *lock) {
-    locus_error error;
     *lock = -1;
-    return !lab_run_name_fits(run->name) || lab_run_hold(store->folder, run->name, lock, &error) == LOCUS_OK
+    return !lab_run_name_fits(run->name) || lab_run_hold(store->folder, run->name, lock, &cli_fault) == LOCUS_OK
                ? 0
-               : cli_error(&error);
+               : cli_error(&cli_fault);
 }
 
 static int delete_run(const cli_store *store, const char *operand) {
     lab_run run;
-    locus_error error;
     int lock, status = cli_store_find(store, operand, &run);
     if (status != 0)
         return status;
     status = hold(store, &run, &lock);
-    if (status == 0 && lab_store_run_delete(store->store, run.id, &error) != LOCUS_OK) {
-        status = cli_error(&error);
+    if (status == 0 && lab_store_run_delete(store->store, run.id, &cli_fault) != LOCUS_OK) {
+        status = cli_error(&cli_fault);
     } else if (status == 0) {
         lab_run_remove(store->folder, run.name); /* a folder that holds more stays */
         cli_note("deleted run %" PRId64 " (%s)", run.id, run.name);
@@ -51,31 +49,29 @@ int cli_runs_delete(const cli_store *store, const cli_arguments *arguments) {
 /* ---- rename ---- */
 
 static int rename_locked(const cli_store *store, const lab_run *run, const char *name) {
-    locus_error error;
-    locus_status status = lab_store_begin(store->store, &error);
+    locus_status status = lab_store_begin(store->store, &cli_fault);
     if (status != LOCUS_OK)
-        return cli_error(&error);
-    status = lab_store_run_rename(store->store, run->id, name, &error);
-    status = status == LOCUS_OK ? lab_run_move(store->folder, run->name, name, &error) : status;
+        return cli_error(&cli_fault);
+    status = lab_store_run_rename(store->store, run->id, name, &cli_fault);
+    status = status == LOCUS_OK ? lab_run_move(store->folder, run->name, name, &cli_fault) : status;
     if (status == LOCUS_OK) {
-        status = lab_store_commit(store->store, &error);
+        status = lab_store_commit(store->store, &cli_fault);
         if (status != LOCUS_OK && lab_run_move(store->folder, name, run->name, NULL) != LOCUS_OK)
             cli_note("the folder of '%s' is called '%s' now: rename it back", run->name, name);
     } else {
         lab_store_rollback(store->store);
     }
-    return status == LOCUS_OK ? 0 : cli_error(&error);
+    return cli_done(status);
 }
 
 int cli_runs_rename(const cli_store *store, const cli_arguments *arguments) {
-    locus_error error;
     lab_run run;
     int lock;
     if (arguments->operand_count != 3)
         return cli_usage_error("runs rename: which run, and what is it to be called? 'locus runs rename RUN NAME'");
     const char *name = arguments->operands[2];
-    if (lab_run_name_check(name, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_run_name_check(name, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     int status = cli_store_find(store, arguments->operands[1], &run);
     if (status != 0)
         return status;
@@ -93,7 +89,6 @@ int cli_runs_rename(const cli_store *store, const cli_arguments *arguments) {
 
 int cli_runs_note(const cli_store *store, const cli_arguments *arguments) {
     enum { MOST = 1 << 16 };
-    locus_error error;
     lab_run run;
     if (arguments->operand_count != 3)
         return cli_usage_error("runs note: which run, and what about it? 'locus runs note RUN TEXT', \"\" removes one");
@@ -102,8 +97,8 @@ int cli_runs_note(const cli_store *store, const cli_arguments *arguments) {
     int status = cli_store_find(store, arguments->operands[1], &run);
     if (status != 0)
         return status;
-    if (lab_store_run_note(store->store, run.id, arguments->operands[2], &error) != LOCUS_OK)
-        status = cli_error(&error);
+    if (lab_store_run_note(store->store, run.id, arguments->operands[2], &cli_fault) != LOCUS_OK)
+        status = cli_error(&cli_fault);
     lab_run_free(&run);
     return status;
 }

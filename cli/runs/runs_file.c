@@ -41,10 +41,9 @@ static int find_named(const cli_store *store, const cli_arguments *arguments, la
 
 static int find_runs(const cli_store *store, const cli_arguments *arguments, lab_run **runs, size_t *count) {
     const lab_run_filter filter = {.task = cli_text(arguments, "task"), .encoding = cli_text(arguments, "encoding")};
-    locus_error error;
     if (arguments->operand_count > 1)
         return find_named(store, arguments, runs, count);
-    return lab_store_runs(store->store, &filter, runs, count, &error) == LOCUS_OK ? 0 : cli_error(&error);
+    return cli_done(lab_store_runs(store->store, &filter, runs, count, &cli_fault));
 }
 
 static locus_status write_runs(const cli_arguments *arguments, lab_store *store, const lab_run *runs, size_t count,
@@ -61,7 +60,6 @@ int cli_runs_export(const cli_store *store, const cli_arguments *arguments) {
     const char *path = cli_text(arguments, "output");
     lab_run *runs = NULL;
     size_t count = 0, done = 0;
-    locus_error error;
     if (path == NULL)
         return cli_usage_error("runs export: where to? -o FILE is missing");
     int status = find_runs(store, arguments, &runs, &count);
@@ -69,8 +67,7 @@ int cli_runs_export(const cli_store *store, const cli_arguments *arguments) {
         done += runs[i].state == LAB_RUN_DONE;
     if (status == 0 && done == 0)
         status = cli_failure("there is no finished run to export");
-    if (status == 0 && write_runs(arguments, store->store, runs, count, &error) != LOCUS_OK)
-        status = cli_error(&error);
+    status = status ? status : cli_done(write_runs(arguments, store->store, runs, count, &cli_fault));
     if (status == 0)
         cli_note("exported %zu run%s to %s", done, done == 1 ? "" : "s", path);
     if (status == 0 && done < count) {
@@ -94,10 +91,9 @@ static int import_store(const cli_store *store, const cli_arguments *arguments, 
     const lab_merge_request request = {
         .path = path, .folder = store->folder, .checkpoints = cli_flag(arguments, "checkpoints")};
     lab_merge_result result;
-    locus_error error;
     char more[320] = "";
-    if (lab_store_merge(store->store, &request, &result, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_store_merge(store->store, &request, &result, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     add_count(more, sizeof more, result.known, "there already");
     add_count(more, sizeof more, result.replaced, "more of what was there unfinished");
     add_count(more, sizeof more, result.unfinished, "not finished, left out (--checkpoints brings them)");
@@ -108,11 +104,10 @@ static int import_store(const cli_store *store, const cli_arguments *arguments, 
 
 static int import_json(const cli_store *store, const cli_arguments *arguments, const char *path) {
     lab_run_file_content content;
-    locus_error error;
     if (cli_flag(arguments, "checkpoints"))
         return cli_failure("'%s' has no checkpoints: it is no run store; leave --checkpoints out", path);
-    if (lab_run_file_read(store->store, path, &content, &error) != LOCUS_OK)
-        return cli_error(&error);
+    if (lab_run_file_read(store->store, path, &content, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     cJSON_Delete(content.table);
     cli_note("%s: imported %zu run%s%s", path, content.added, content.added == 1 ? "" : "s",
              content.known > 0 ? "; the others were there already" : "");

@@ -90,11 +90,10 @@ int cli_sweep_choose(const cli_arguments *arguments, lab_cells *cells) {
 /* 0, or 1 after one line where the store cannot be read. */
 static int describe(lab_store *store, const lab_cell *cell, char *text, size_t size) {
     lab_run run;
-    locus_error error;
-    locus_status found = store == NULL ? LOCUS_ERROR_ARGUMENT : lab_store_run_find(store, cell->name, &run, &error);
+    locus_status found = store == NULL ? LOCUS_ERROR_ARGUMENT : lab_store_run_find(store, cell->name, &run, &cli_fault);
     if (found != LOCUS_OK) {
         snprintf(text, size, "not begun");
-        return found == LOCUS_ERROR_ARGUMENT ? 0 : cli_error(&error);
+        return found == LOCUS_ERROR_ARGUMENT ? 0 : cli_error(&cli_fault);
     }
     if (run.state == LAB_RUN_DONE) {
         snprintf(text, size, "done");

@@ -142,8 +142,8 @@ static locus_status read_json(lab_dataset *set, const char *path, lab_asked aske
     return status;
 }
 
-locus_status lab_expressions_read(lab_dataset *set, const char *path, lab_asked asked, locus_error *error) {
-    const lab_task *task = lab_task_find("listops");
+locus_status lab_expressions_read(lab_dataset *set, const lab_task *task, const char *path, lab_asked asked,
+                                  locus_error *error) {
     lab_task_options options = lab_task_default(task);
     if (!lab_name_ends(path, ".tsv"))
         return read_json(set, path, asked, error);

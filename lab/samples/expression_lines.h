@@ -22,6 +22,7 @@ lab_write_samples lab_expressions_write;
 /* Whether a file is one of expressions, by its name (.tsv) or its first line (.jsonl); and its set, to be destroyed in
  * any case. Of JSON lines input, target and input_text are read and held against each other. */
 bool lab_expressions_are_in(const char *path);
-locus_status lab_expressions_read(lab_dataset *set, const char *path, lab_asked asked, locus_error *error);
+locus_status lab_expressions_read(lab_dataset *set, const lab_task *task, const char *path, lab_asked asked,
+                                  locus_error *error);
 
 #endif

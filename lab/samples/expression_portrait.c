@@ -105,8 +105,8 @@ static void fill_json(cJSON *root, const look *at) {
 }
 
 static void say_spread(lab_portrait *to, const char *name, const spread *of, size_t n) {
-    lab_portrait_say(to, "%-10s %zu … %zu, mean %.2f, deviation %.2f\n", name, of->least, of->most,
-                     n > 0 ? of->sum / (double)n : 0, deviation(of, n));
+    lab_shown_say(&to->shown, "%-10s %zu … %zu, mean %.2f, deviation %.2f\n", name, of->least, of->most,
+                  n > 0 ? of->sum / (double)n : 0, deviation(of, n));
 }
 
 static void add_classes(lab_portrait *to, const look *at) {
@@ -117,28 +117,28 @@ static void add_classes(lab_portrait *to, const look *at) {
         lab_table_number(table, (double)at->classes[c], "%zu", at->classes[c]);
         lab_table_number(table, 100 * share_of(at, c), "%.2f %%", 100 * share_of(at, c));
     }
-    lab_portrait_table(to, table);
+    lab_shown_add(&to->shown, table, false);
 }
 
 static locus_status say_all(lab_portrait *to, const look *at, size_t shown, locus_error *error) {
-    lab_portrait_say(to, "%s: %zu samples, %s\n", at->subject, at->set->samples, at->asked);
+    lab_shown_say(&to->shown, "%s: %zu samples, %s\n", at->subject, at->set->samples, at->asked);
     say_spread(to, "length", &at->length, at->set->samples);
     say_spread(to, "depth", &at->depth, at->set->samples);
     say_spread(to, "arguments", &at->arguments, at->operator_count);
-    lab_portrait_say(to, "%-10s %zu operators and %zu digits, vocabulary %d (with start token)\n\n", "tokens",
-                     at->operator_count, at->digit_count, LAB_LISTOPS_TOKENS);
+    lab_shown_say(&to->shown, "%-10s %zu operators and %zu digits, vocabulary %d (with start token)\n\n", "tokens",
+                  at->operator_count, at->digit_count, LAB_LISTOPS_TOKENS);
     add_classes(to, at);
-    lab_portrait_say(to, "\n%-10s %.2f %%, one of %zu classes\n", "chance", 100.0 / (double)at->class_count,
-                     at->class_count);
-    lab_portrait_say(to, "%-10s %.2f %% of samples are of the most common class, %zu\n", "majority",
-                     100 * share_of(at, at->majority), at->majority);
+    lab_shown_say(&to->shown, "\n%-10s %.2f %%, one of %zu classes\n", "chance", 100.0 / (double)at->class_count,
+                  at->class_count);
+    lab_shown_say(&to->shown, "%-10s %.2f %% of samples are of the most common class, %zu\n", "majority",
+                  100 * share_of(at, at->majority), at->majority);
     for (size_t i = 0; i < shown && i < at->set->samples; i++) {
         const lab_expression s = lab_expression_at(at->set, i);
         char *text = lab_listops_string(s.count, s.tokens, s.parents, s.branches);
         if (text == NULL)
             return lab_fail_memory(error, "an expression's text");
-        lab_portrait_say(to, "\ninput  %.*s%s\ntarget %d\n", SHOWN_TEXT, text, strlen(text) > SHOWN_TEXT ? " …" : "",
-                         (int)s.label);
+        lab_shown_say(&to->shown, "\ninput  %.*s%s\ntarget %d\n", SHOWN_TEXT, text,
+                      strlen(text) > SHOWN_TEXT ? " …" : "", (int)s.label);
         free(text);
     }
     return LOCUS_OK;

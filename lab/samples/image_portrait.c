@@ -77,7 +77,7 @@ static void add_classes(lab_portrait *to, const look *at) {
         lab_table_number(table, (double)at->train_counts[c], "%zu", at->train_counts[c]);
         lab_table_number(table, (double)at->test_counts[c], "%zu", at->test_counts[c]);
     }
-    lab_portrait_table(to, table);
+    lab_shown_add(&to->shown, table, false);
 }
 
 static void add_channels(lab_portrait *to, const look *at) {
@@ -88,28 +88,28 @@ static void add_channels(lab_portrait *to, const look *at) {
         lab_table_number(table, at->mean[c], "%.5f", at->mean[c]);
         lab_table_number(table, at->deviation[c], "%.5f", at->deviation[c]);
     }
-    lab_portrait_table(to, table);
+    lab_shown_add(&to->shown, table, false);
 }
 
 /* The classes of the first images. */
 static void say_first(lab_portrait *to, const lab_images *images, const char *set, size_t shown) {
     for (size_t i = 0; i < shown && i < images->count; i++) {
         if (i == 0)
-            lab_portrait_say(to, "\nfirst %s images:", set);
-        lab_portrait_say(to, "%s %s", i == 0 ? "" : ",", images->class_names[images->labels[i]]);
+            lab_shown_say(&to->shown, "\nfirst %s images:", set);
+        lab_shown_say(&to->shown, "%s %s", i == 0 ? "" : ",", images->class_names[images->labels[i]]);
     }
-    lab_portrait_say(to, "%s", shown > 0 ? "\n" : "");
+    lab_shown_say(&to->shown, "%s", shown > 0 ? "\n" : "");
 }
 
 static void say_all(lab_portrait *to, const look *at, const lab_portrait_request *request) {
-    lab_portrait_say(to,
-                     "%s in %s: %zu training and %zu test images (also the development set) of %zu×%zu pixels%s\n\n",
-                     at->name, at->path, at->train->count, at->test->count, at->train->side, at->train->side,
-                     at->published ? ", files as published" : "");
+    lab_shown_say(&to->shown,
+                  "%s in %s: %zu training and %zu test images (also the development set) of %zu×%zu pixels%s\n\n",
+                  at->name, at->path, at->train->count, at->test->count, at->train->side, at->train->side,
+                  at->published ? ", files as published" : "");
     add_classes(to, at);
-    lab_portrait_say(to, "\n");
+    lab_shown_say(&to->shown, "\n");
     add_channels(to, at);
-    lab_portrait_say(to, "\nchance   %.2f %% of test images are of the most common class\n", 100 * at->chance);
+    lab_shown_say(&to->shown, "\nchance   %.2f %% of test images are of the most common class\n", 100 * at->chance);
     const bool train = request->draw.which == LAB_SET_TRAIN;
     say_first(to, train ? at->train : at->test, train ? "training" : "test", request->shown);
 }

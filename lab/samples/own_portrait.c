@@ -30,11 +30,11 @@ static void say_sets(lab_portrait *to, const lab_class_facts *facts, const char 
         for (size_t s = 0; s < 3; s++)
             lab_table_number(table, (double)facts->of_class[s][c], "%zu", facts->of_class[s][c]);
     }
-    lab_portrait_table(to, table);
+    lab_shown_add(&to->shown, table, false);
     for (size_t s = 1; s < 3; s++)
         if (facts->shared[s] > 0)
-            lab_portrait_say(to, "\n%zu of the %zu %s %s the training set, too\n", facts->shared[s], facts->samples[s],
-                             sets[s], what);
+            lab_shown_say(&to->shown, "\n%zu of the %zu %s %s the training set, too\n", facts->shared[s],
+                          facts->samples[s], sets[s], what);
 }
 
 locus_status lab_portray_labelled(lab_portrait *to, const lab_portrait_request *request, locus_error *error) {
@@ -48,10 +48,10 @@ locus_status lab_portray_labelled(lab_portrait *to, const lab_portrait_request *
     cJSON_AddNumberToObject(to->json, "shortest", (double)facts.shortest);
     cJSON_AddNumberToObject(to->json, "longest", (double)facts.longest);
     fill_json(to->json, &facts, "labels");
-    lab_portrait_say(to,
-                     "%s: %zu training, %zu development and %zu test samples of %zu to %zu tokens, vocabulary %zu\n\n",
-                     options->path, facts.samples[0], facts.samples[1], facts.samples[2], facts.shortest, facts.longest,
-                     facts.vocabulary);
+    lab_shown_say(&to->shown,
+                  "%s: %zu training, %zu development and %zu test samples of %zu to %zu tokens, vocabulary %zu\n\n",
+                  options->path, facts.samples[0], facts.samples[1], facts.samples[2], facts.shortest, facts.longest,
+                  facts.vocabulary);
     say_sets(to, &facts, "label", "samples stand in");
     lab_class_facts_free(&facts);
     return LOCUS_OK;
@@ -66,7 +66,7 @@ static locus_status say_first(lab_portrait *to, const lab_portrait_request *requ
     const locus_status status = lab_pictures_paths(&draw, &paths, &count, error);
     for (size_t i = 0; i < count; i++) {
         if (status == LOCUS_OK && i < request->shown)
-            lab_portrait_say(to, "%s%s\n", i == 0 ? "\n" : "", paths[i]);
+            lab_shown_say(&to->shown, "%s%s\n", i == 0 ? "\n" : "", paths[i]);
         free(paths[i]);
     }
     free(paths);
@@ -83,11 +83,10 @@ locus_status lab_portray_pictures(lab_portrait *to, const lab_portrait_request *
     cJSON_AddStringToObject(to->json, "data", options->path);
     cJSON_AddNumberToObject(to->json, "side", (double)side);
     fill_json(to->json, &facts, "classes");
-    lab_portrait_say(to,
-                     "%s: %zu training, %zu development and %zu test pictures in %zu classes, brought to %zu×%zu "
-                     "pixels\n\n",
-                     options->path, facts.samples[0], facts.samples[1], facts.samples[2], facts.classes.count, side,
-                     side);
+    lab_shown_say(&to->shown,
+                  "%s: %zu training, %zu development and %zu test pictures in %zu classes, brought to %zu×%zu "
+                  "pixels\n\n",
+                  options->path, facts.samples[0], facts.samples[1], facts.samples[2], facts.classes.count, side, side);
     say_sets(to, &facts, "class", "pictures are files of");
     lab_class_facts_free(&facts);
     return request->shown > 0 ? say_first(to, request, error) : LOCUS_OK;

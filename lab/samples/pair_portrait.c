@@ -183,8 +183,8 @@ static void fill_json(cJSON *root, const portrait *of) {
 }
 
 static void say_spread(lab_portrait *to, const char *label, const char *what, const spread *found) {
-    lab_portrait_say(to, "%-8s %s %zu … %zu, mean %.2f, deviation %.2f\n", label, what, found->least, found->most,
-                     found->mean, found->deviation);
+    lab_shown_say(&to->shown, "%-8s %s %zu … %zu, mean %.2f, deviation %.2f\n", label, what, found->least, found->most,
+                  found->mean, found->deviation);
 }
 
 /* A word's first symbols, or a tree's first characters. */
@@ -197,8 +197,8 @@ static locus_status say_text(lab_portrait *to, const portrait *of, const side *r
     char *text = lab_set_text(of->set, row->tokens + start, &nodes, count, error);
     if (text == NULL)
         return error != NULL ? error->status : LOCUS_ERROR_MEMORY;
-    lab_portrait_say(to, " %.*s%s\n", tree ? MOST_SHOWN : (int)strlen(text), text,
-                     count < all || (tree && strlen(text) > MOST_SHOWN) ? " …" : "");
+    lab_shown_say(&to->shown, " %.*s%s\n", tree ? MOST_SHOWN : (int)strlen(text), text,
+                  count < all || (tree && strlen(text) > MOST_SHOWN) ? " …" : "");
     free(text);
     return LOCUS_OK;
 }
@@ -207,7 +207,7 @@ static void say_characters(lab_portrait *to, const lab_task *task, const side *r
     size_t start = row->offsets[sample], count = row->offsets[sample + 1] - start;
     char text[MOST_SHOWN + 1];
     lab_problem_decode(task, row->tokens + start, count < MOST_SHOWN ? count : MOST_SHOWN, text);
-    lab_portrait_say(to, " %s%s\n", text, count > MOST_SHOWN ? " …" : "");
+    lab_shown_say(&to->shown, " %s%s\n", text, count > MOST_SHOWN ? " …" : "");
 }
 
 /* Of sequences without prompt there is one side. */
@@ -217,9 +217,9 @@ static bool has_inputs(const portrait *of) {
 
 static locus_status say_sample(lab_portrait *to, const portrait *of, size_t sample, locus_error *error) {
     locus_status status = LOCUS_OK;
-    lab_portrait_say(to, "\n");
+    lab_shown_say(&to->shown, "\n");
     for (size_t i = has_inputs(of) ? 0 : 1; status == LOCUS_OK && i < 2; i++) {
-        lab_portrait_say(to, "%-6s", of->sides[i].name);
+        lab_shown_say(&to->shown, "%-6s", of->sides[i].name);
         if (of->form == PROBLEMS)
             say_characters(to, of->of->draw.task, &of->sides[i], sample);
         else
@@ -255,30 +255,29 @@ static void add_table(lab_portrait *to, const portrait *of) {
         if (of->form == TREES)
             put_spread(table, of->sides[i].name, "depth", &of->sides[i].depth);
     }
-    lab_portrait_table(to, table);
-    to->tables[to->table_count - 1].apart = true;
+    lab_shown_add(&to->shown, table, true);
 }
 
 /* Of own pairs: the sets, what they share, what the vocabulary lacks. */
 static void say_sets(lab_portrait *to, const lab_pair_facts *facts) {
-    lab_portrait_say(to, "%-8s %zu training, %zu development and %zu test samples\n", "sets", facts->samples[0],
-                     facts->samples[1], facts->samples[2]);
+    lab_shown_say(&to->shown, "%-8s %zu training, %zu development and %zu test samples\n", "sets", facts->samples[0],
+                  facts->samples[1], facts->samples[2]);
     for (size_t s = 1; s < 3; s++) {
         if (facts->shared[s] > 0)
-            lab_portrait_say(to, "%-8s %zu of the %zu %s samples stand in the training set, too\n", "",
-                             facts->shared[s], facts->samples[s], set_names[s]);
+            lab_shown_say(&to->shown, "%-8s %zu of the %zu %s samples stand in the training set, too\n", "",
+                          facts->shared[s], facts->samples[s], set_names[s]);
         if (facts->unknown[s] > 0)
-            lab_portrait_say(to, "%-8s %zu tokens of the %s set are not in the training set\n", "", facts->unknown[s],
-                             set_names[s]);
+            lab_shown_say(&to->shown, "%-8s %zu tokens of the %s set are not in the training set\n", "",
+                          facts->unknown[s], set_names[s]);
     }
     if (facts->stuck != NULL)
-        lab_portrait_say(to, "%-8s nothing is decoded: %s\n", "", facts->stuck);
+        lab_shown_say(&to->shown, "%-8s nothing is decoded: %s\n", "", facts->stuck);
 }
 
 static locus_status say_all(lab_portrait *to, const portrait *of, locus_error *error) {
     locus_status status = LOCUS_OK;
     const size_t samples = of->set->samples;
-    lab_portrait_say(to, "%s: %zu samples\n", of->of->name, samples);
+    lab_shown_say(&to->shown, "%s: %zu samples\n", of->of->name, samples);
     if (of->own != NULL)
         say_sets(to, of->own);
     for (size_t i = has_inputs(of) ? 0 : 1; i < 2; i++) {
@@ -287,13 +286,13 @@ static locus_status say_all(lab_portrait *to, const portrait *of, locus_error *e
             say_spread(to, "", "depth", &of->sides[i].depth);
     }
     if (of->sequence > 0) {
-        lab_portrait_say(to, "%-8s %zu characters, %.1f problems on the average\n", "sequence", of->sequence,
-                         (double)of->sequence / (of->sides[0].length.mean + of->sides[1].length.mean));
+        lab_shown_say(&to->shown, "%-8s %zu characters, %.1f problems on the average\n", "sequence", of->sequence,
+                      (double)of->sequence / (of->sides[0].length.mean + of->sides[1].length.mean));
     }
-    lab_portrait_say(to, "%-8s %zu %s seen, vocabulary %zu%s\n", "symbols", of->kinds, form_words[of->form].symbols,
-                     of->vocabulary, form_words[of->form].with);
-    lab_portrait_say(to, "%-8s %.2f %% of target %s%s are the most common one\n", "chance", 100 * of->chance,
-                     form_words[of->form].tokens, form_words[of->form].counting);
+    lab_shown_say(&to->shown, "%-8s %zu %s seen, vocabulary %zu%s\n", "symbols", of->kinds,
+                  form_words[of->form].symbols, of->vocabulary, form_words[of->form].with);
+    lab_shown_say(&to->shown, "%-8s %.2f %% of target %s%s are the most common one\n", "chance", 100 * of->chance,
+                  form_words[of->form].tokens, form_words[of->form].counting);
     for (size_t s = 0; status == LOCUS_OK && s < of->of->shown && s < samples; s++)
         status = say_sample(to, of, s, error);
     return status;

@@ -4,24 +4,14 @@
 #ifndef LAB_PORTRAIT_H
 #define LAB_PORTRAIT_H
 
-#include "report/tables/table.h"
+#include "report/tables/shown.h"
 #include "task/task_class.h"
 #include <cjson/cJSON.h>
 
-enum { LAB_PORTRAIT_TABLES = 4 };
-
-/* Zeros are an empty one. */
+/* Opened by the caller: lines and tables that are open, an empty object of JSON. */
 typedef struct lab_portrait {
-    FILE *lines; /* those of a terminal */
-    char *text;
-    size_t bytes;
-    struct {
-        lab_table *table;
-        size_t at;  /* so many bytes of the text stand before it */
-        bool apart; /* in forms other than a terminal's alone: there its numbers stand in the lines */
-    } tables[LAB_PORTRAIT_TABLES];
-    size_t table_count;
-    cJSON *json;       /* NULL where memory is missing */
+    lab_shown shown;
+    cJSON *json;
     locus_error fault; /* OK, or what is wrong with the files of a set that could be read all the same */
 } lab_portrait;
 
@@ -31,16 +21,6 @@ typedef struct lab_portrait_request {
     lab_draw draw;    /* samples of a set; its options may be filled in from files */
     size_t shown;     /* samples, or lines of text */
 } lab_portrait_request;
-
-locus_status lab_portrait_open(lab_portrait *portrait, locus_error *error);
-/* Adds to the lines. */
-LAB_TABLE_PRINTF(2, 3) void lab_portrait_say(lab_portrait *portrait, const char *format, ...);
-void lab_portrait_put(lab_portrait *portrait, const char *text, size_t bytes);
-/* Takes a table over, which stands where the lines end now. */
-void lab_portrait_table(lab_portrait *portrait, lab_table *table);
-/* All is drawn. MEMORY if lines are missing. */
-locus_status lab_portrait_end(lab_portrait *portrait, locus_error *error);
-void lab_portrait_free(lab_portrait *portrait); /* safe at any time */
 
 /* ---- of pairs: words, trees, problems, own pairs ---- */
 

@@ -24,9 +24,9 @@ void lab_portray_token_files(lab_portrait *to, const char *folder, const lab_tex
     cJSON_AddStringToObject(to->json, "data", folder);
     cJSON_AddStringToObject(to->json, "tokenizer", kind_name(facts->kind));
     cJSON_AddNumberToObject(to->json, "vocabulary", (double)facts->vocabulary);
-    lab_portrait_say(to, "%s: %s of %zu\n\n", folder,
-                     facts->kind == LAB_TOKENIZER_SENTENCEPIECE ? "a SentencePiece vocabulary" : "bytes, a vocabulary",
-                     facts->vocabulary);
+    lab_shown_say(&to->shown, "%s: %s of %zu\n\n", folder,
+                  facts->kind == LAB_TOKENIZER_SENTENCEPIECE ? "a SentencePiece vocabulary" : "bytes, a vocabulary",
+                  facts->vocabulary);
     for (int s = 0; s < LAB_TEXT_SETS; s++) {
         const double each = per_token(facts, s);
         cJSON *set = cJSON_AddObjectToObject(to->json, lab_text_set_names[s]);
@@ -38,7 +38,7 @@ void lab_portray_token_files(lab_portrait *to, const char *folder, const lab_tex
         lab_table_number(table, (double)facts->bytes[s], "%llu", (unsigned long long)facts->bytes[s]);
         lab_table_number(table, each, "%.3f", each);
     }
-    lab_portrait_table(to, table);
+    lab_shown_add(&to->shown, table, false);
 }
 
 /* The first `lines` lines of a set, cut at 400 tokens each, with a bar between the pieces. */
@@ -53,14 +53,14 @@ static void say_lines(lab_portrait *to, const lab_token_file *file, const lab_to
         const size_t bytes = lab_detokenizer_add(&detokenizer, token, text, sizeof text);
         const bool ends = bytes > 0 && text[bytes - 1] == '\n';
         if (in_line < 400 || ends) {
-            lab_portrait_say(to, "%s", bars && in_line > 0 && bytes > 0 && !ends ? "│" : "");
-            lab_portrait_say(to, "%s", ends && in_line >= 400 ? " …" : "");
-            lab_portrait_put(to, text, bytes);
+            lab_shown_say(&to->shown, "%s", bars && in_line > 0 && bytes > 0 && !ends ? "│" : "");
+            lab_shown_say(&to->shown, "%s", ends && in_line >= 400 ? " …" : "");
+            fwrite(text, 1, bytes, to->shown.lines);
         }
         in_line = ends ? 0 : in_line + (bytes > 0);
         lines -= ends;
     }
-    lab_portrait_say(to, "%s", in_line > 0 ? "\n" : "");
+    lab_shown_say(&to->shown, "%s", in_line > 0 ? "\n" : "");
 }
 
 static locus_status say_set(lab_portrait *to, const char *folder, const char *set, size_t lines, locus_error *error) {
@@ -73,7 +73,7 @@ static locus_status say_set(lab_portrait *to, const char *folder, const char *se
     if (status == LOCUS_OK)
         status = lab_token_file_open(&file, path, error);
     if (status == LOCUS_OK) {
-        lab_portrait_say(to, "\n%s:\n", set);
+        lab_shown_say(&to->shown, "\n%s:\n", set);
         say_lines(to, &file, tokenizer, lines);
     }
     lab_token_file_close(&file);

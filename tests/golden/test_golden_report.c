@@ -16,10 +16,10 @@
 #include "planted_store.h"
 #include "unit/scratch_folder.h"
 
-#include "comparison_table.h"
 #include "io/file.h"
 #include "report/page/report.h"
 #include "report/tables/summary.h"
+#include "store_argument.h"
 
 #include <cjson/cJSON.h>
 
@@ -64,7 +64,7 @@ static void tables(void **state) {
     OK(lab_summary_create(&summary, store, &(lab_summary_filter){0}, &failed));
     const int file = open(scratch_path("tables"), O_RDWR | O_CREAT | O_TRUNC, 0600), saved = dup(STDOUT_FILENO);
     assert_true(fflush(stdout) == 0 && file >= 0 && saved >= 0 && dup2(file, STDOUT_FILENO) == STDOUT_FILENO);
-    cli_comparison_print(&summary);
+    assert_int_equal(cli_summary_print(&summary, NULL), 0);
     assert_true(fflush(stdout) == 0 && dup2(saved, STDOUT_FILENO) == STDOUT_FILENO);
     assert_true(close(file) == 0 && close(saved) == 0);
     OK(lab_file_read(scratch_path("tables"), &text, &bytes, &failed));

@@ -20,9 +20,9 @@
 #include "unit/small_text.h"
 
 #include "io/file.h"
+#include "output.h"
 #include "report/reproduction/reproduction_recorded.h"
 #include "report/reproduction/reproduction_report.h"
-#include "reproduce_table.h"
 #include "train/configuration/config.h"
 #include "train/store/run_file.h"
 
@@ -263,9 +263,11 @@ static void check_round_trip(lab_store *store, const lab_reproduction_request *r
 static void put_terminal(const lab_reproduction_view *view, FILE *stream) {
     char *printed = NULL;
     size_t bytes;
+    lab_shown shown;
     const int file = open(scratch_path("printed"), O_RDWR | O_CREAT | O_TRUNC, 0600), saved = dup(STDOUT_FILENO);
     assert_true(fflush(stdout) == 0 && file >= 0 && saved >= 0 && dup2(file, STDOUT_FILENO) == STDOUT_FILENO);
-    cli_reproduce_print(view);
+    OK(lab_reproduction_show(&shown, view, &failed));
+    assert_int_equal(cli_shown_print(&shown), 0);
     assert_true(fflush(stdout) == 0 && dup2(saved, STDOUT_FILENO) == STDOUT_FILENO);
     assert_true(close(file) == 0 && close(saved) == 0);
     OK(lab_file_read(scratch_path("printed"), &printed, &bytes, &failed));

@@ -197,13 +197,13 @@ static void widths_and_numbers(void **state) {
     assert_int_equal(lab_text_width("99.9 ±0.1"), 9);
     assert_int_equal(lab_text_width("⌈p⌉"), 3);
     assert_int_equal(lab_text_width("e\xCC\x81"), 1);
-    assert_string_equal(cli_format_count(text, sizeof text, 1234567), "1.23 M");
-    assert_string_equal(cli_format_count(text, sizeof text, 999960), "1.00 M");
-    assert_string_equal(cli_format_count(text, sizeof text, 42), "42");
-    assert_string_equal(cli_format_bytes(text, sizeof text, 3.5 * 1024 * 1024), "3.5 MiB");
-    assert_string_equal(cli_format_bytes(text, sizeof text, 17), "17 B");
-    assert_string_equal(cli_format_seconds(text, sizeof text, 185), "3 min 05 s");
-    assert_string_equal(cli_format_seconds(text, sizeof text, 7260), "2 h 01 min");
+    assert_string_equal(lab_count_text(text, sizeof text, 1234567), "1.23 M");
+    assert_string_equal(lab_count_text(text, sizeof text, 999960), "1.00 M");
+    assert_string_equal(lab_count_text(text, sizeof text, 42), "42");
+    assert_string_equal(lab_bytes_text(text, sizeof text, 3.5 * 1024 * 1024), "3.5 MiB");
+    assert_string_equal(lab_bytes_text(text, sizeof text, 17), "17 B");
+    assert_string_equal(lab_seconds_text(text, sizeof text, 185), "3 min 05 s");
+    assert_string_equal(lab_seconds_text(text, sizeof text, 7260), "2 h 01 min");
 }
 
 int main(void) {

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "output.h"
-#include "score_columns.h"
+#include "report/tables/score_columns.h"
 
 #include <math.h>
 
@@ -39,7 +39,7 @@ static void counts(void **state) {
                                      {9994, "9.99 k"},  {9996, "10.0 k"},   {99940, "99.9 k"}, {99960, "100 k"},
                                      {999499, "999 k"}, {999500, "1.00 M"}, {1.5e7, "15.0 M"}, {9.995e8, "1.00 G"},
                                      {2.5e11, "250 G"}, {1e12, "1.00 T"},   {3.2e15, "3200 T"}};
-    CHECK_NUMBERS(cli_format_count, numbers);
+    CHECK_NUMBERS(lab_count_text, numbers);
 }
 
 static void bytes(void **state) {
@@ -55,7 +55,7 @@ static void bytes(void **state) {
                                      {5.5 * 1073741824, "5.5 GiB"},
                                      {3.0 * 1099511627776, "3.0 TiB"},
                                      {5000.0 * 1099511627776, "5000 TiB"}};
-    CHECK_NUMBERS(cli_format_bytes, numbers);
+    CHECK_NUMBERS(lab_bytes_text, numbers);
 }
 
 static void seconds(void **state) {
@@ -64,7 +64,7 @@ static void seconds(void **state) {
                                      {99.4, "99 s"},           {99.5, "1 min 40 s"}, {185, "3 min 05 s"},
                                      {5969, "99 min 29 s"},    {5970, "1 h 40 min"}, {7200, "2 h 00 min"},
                                      {360000, "100 h 00 min"}, {1e9, "?"},           {(double)NAN, "?"}};
-    CHECK_NUMBERS(cli_format_seconds, numbers);
+    CHECK_NUMBERS(lab_seconds_text, numbers);
 }
 
 /* ---- scores ---- */
@@ -104,11 +104,11 @@ static double unknown(const void *context, const char *name) {
 static void expect_scores(const char *task, unsigned where, const char *expected) {
     const lab_task_class *class = lab_task_find(task)->class;
     static const char *const first[] = {"set"};
-    lab_table *table = cli_score_table(first, 1, class, where);
+    lab_table *table = lab_score_table(first, 1, class, where);
     lab_table_cell(table, "test");
-    cli_score_cells(table, class, where, numbered, class);
+    lab_score_cells(table, class, where, numbered, class);
     lab_table_cell(table, "dev");
-    cli_score_cells(table, class, where, unknown, class);
+    lab_score_cells(table, class, where, unknown, class);
     expect_table(table, expected);
 }
 

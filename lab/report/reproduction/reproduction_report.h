@@ -5,6 +5,7 @@
 #define LAB_REPRODUCTION_REPORT_H
 
 #include "report/reproduction/claims.h"
+#include "report/tables/shown.h"
 
 #include <stdio.h>
 
@@ -84,5 +85,7 @@ const char *lab_own_part(const char *page);
 /* {"table": …, "columns": […], "rows": [{"scheme": …, "fields": […]}], "claims": […]}. NULL: out of memory. Release
  * with cJSON_Delete (reproduction_json.c). */
 struct cJSON *lab_reproduction_json(const lab_reproduction_view *view);
+/* For a terminal, a few columns at a time, then what the table says. Opens the shown. */
+locus_status lab_reproduction_show(lab_shown *shown, const lab_reproduction_view *view, locus_error *error);
 
 #endif

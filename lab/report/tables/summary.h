@@ -5,6 +5,7 @@
 #ifndef LAB_SUMMARY_H
 #define LAB_SUMMARY_H
 
+#include "report/tables/shown.h"
 #include "report/tables/statistic.h"
 #include "task/measure.h"
 #include "task/task_class.h"
@@ -104,6 +105,8 @@ bool lab_summary_shared_machine(const lab_summary *summary, const lab_summary_se
 /* The sections as JSON: {"sections": [{"task": …, "rows": [{"encoding": …, "accuracy": {"mean": …}, …}]}]}. A
  * statistic that no seed has is null. NULL: out of memory. Release with cJSON_Delete. */
 struct cJSON *lab_summary_json(const lab_summary *summary);
+/* For a terminal: for each section a table of scores and one of costs. Opens the shown. */
+locus_status lab_summary_show(lab_shown *shown, const lab_summary *summary, locus_error *error);
 
 /* A score by its name; one without values if the class has no such column. */
 const lab_statistic *lab_summary_named(const lab_summary_section *section, const lab_summary_row *row,

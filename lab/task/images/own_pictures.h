@@ -18,7 +18,8 @@
 
 lab_draw_function lab_pictures_generate;
 
-/* What the folders say. IO: what is no picture, or no folder of them, with its place; ARGUMENT: too few for three sets; INTERRUPTED. */
+/* What the folders say. IO: what is no picture, or no folder of them, with its place; ARGUMENT: too few for three sets;
+ * INTERRUPTED. */
 locus_status lab_pictures_look(const lab_task_options *options, uint64_t seed, lab_class_facts *facts,
                                locus_error *error);
 

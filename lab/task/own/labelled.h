@@ -19,7 +19,8 @@
 
 lab_draw_function lab_labelled_generate;
 
-/* What the three files say. IO: a file that can't be read, or a line that is none; ARGUMENT: too few samples for three sets. */
+/* What the three files say. IO: a file that can't be read, or a line that is none; ARGUMENT: too few samples for three
+ * sets. */
 locus_status lab_labelled_look(const lab_task_options *options, uint64_t seed, lab_class_facts *facts,
                                locus_error *error);
 

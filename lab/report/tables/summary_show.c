@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See comparison_table.h. */
-#include "comparison_table.h"
-
-#include "output.h"
+/* A summary of runs as tables for the terminal: for each section one of scores and one of costs. */
 #include "report/reproduction/published.h"
+#include "report/tables/shown_number.h"
+#include "report/tables/summary.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -48,13 +47,14 @@ static void cell_seeds(lab_table *table, const lab_summary_row *row) {
 }
 
 /* Where the published numbers are from. */
-static void print_source(const lab_summary_section *section, const char *what) {
+static void say_source(lab_shown *to, const lab_summary_section *section, const char *what) {
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_published *found =
             lab_published_look(section->task, section->order, LAB_SPAN_FULL, section->rows[i].encoding);
         if (found != NULL && section->rows[i].has_published) {
-            cli_say("* %s, at budget %s%s: %s.\n", what, found->budget,
-                    strcmp(found->budget, section->budget) ? " (not the budget measured here)" : "", found->source);
+            lab_shown_say(to, "* %s, at budget %s%s: %s.\n", what, found->budget,
+                          strcmp(found->budget, section->budget) ? " (not the budget measured here)" : "",
+                          found->source);
             return;
         }
     }
@@ -67,7 +67,7 @@ typedef struct head_list {
     size_t count;
 } head_list;
 
-CLI_PRINTF(2, 3)
+LAB_TABLE_PRINTF(2, 3)
 static void add_head(head_list *to, const char *format, ...) {
     va_list values;
     va_start(values, format);
@@ -115,7 +115,7 @@ static void add_row(lab_table *table, const lab_summary_section *section, const 
     cell_published(table, row->has_published, row->published, row->published_deviation);
 }
 
-static void print_scores(const lab_summary_section *section) {
+static void add_scores(lab_shown *to, const lab_summary_section *section) {
     const lab_task_class *class = section->class;
     const lab_legend_facts facts = lab_summary_facts(section);
     char legend[400];
@@ -125,10 +125,10 @@ static void print_scores(const lab_summary_section *section) {
     title(table, section);
     for (size_t i = 0; i < section->row_count; i++)
         add_row(table, section, &section->rows[i]);
-    cli_table_print(table);
+    lab_shown_add(to, table, false);
     class->legend(&facts, legend, sizeof legend);
-    cli_say("%s\n", legend);
-    print_source(section, class->source);
+    lab_shown_say(to, "%s\n", legend);
+    say_source(to, section, class->source);
 }
 
 /* Steps are means over the seeds that got there. */
@@ -142,7 +142,7 @@ static void cell_steps(lab_table *table, const lab_summary_row *row) {
         lab_table_mean(table, steps->mean, 0, steps->count > 1 ? steps->deviation : (double)NAN, 0);
 }
 
-static void print_costs(const lab_summary *summary, const lab_summary_section *section) {
+static void add_costs(lab_shown *to, const lab_summary *summary, const lab_summary_section *section) {
     static const char *const heads[] = {"encoding", ">steps to 99 %", ">tokens/s",
                                         ">time|s",  ">parameters",    ">peak memory|bytes"};
     static const char *const other_heads[] = {"encoding", ">tokens/s", ">time|s", ">parameters", ">peak memory|bytes"};
@@ -161,25 +161,30 @@ static void print_costs(const lab_summary *summary, const lab_summary_section *s
             continue;
         }
         lab_table_number(table, row->tokens_per_second.mean, "%s",
-                         cli_format_count(speed, sizeof speed, row->tokens_per_second.mean));
+                         lab_count_text(speed, sizeof speed, row->tokens_per_second.mean));
         lab_table_number(table, row->wall_seconds.mean, "%s",
-                         cli_format_seconds(seconds, sizeof seconds, row->wall_seconds.mean));
+                         lab_seconds_text(seconds, sizeof seconds, row->wall_seconds.mean));
         lab_table_number(table, row->parameters.mean, "%s",
-                         cli_format_count(parameters, sizeof parameters, row->parameters.mean));
-        lab_table_number(table, row->peak_bytes.mean, "%s", cli_format_bytes(peak, sizeof peak, row->peak_bytes.mean));
+                         lab_count_text(parameters, sizeof parameters, row->parameters.mean));
+        lab_table_number(table, row->peak_bytes.mean, "%s", lab_bytes_text(peak, sizeof peak, row->peak_bytes.mean));
     }
-    cli_table_print(table);
+    lab_shown_add(to, table, false);
     if (lab_summary_shared_machine(summary, section))
-        cli_say("%s", "Runs shared the machine: speeds and times are not those of a run that has it alone.\n");
+        lab_shown_say(to, "%s",
+                      "Runs shared the machine: speeds and times are not those of a run that has it alone.\n");
 }
 
-void cli_comparison_print(const lab_summary *summary) {
+locus_status lab_summary_show(lab_shown *to, const lab_summary *summary, locus_error *error) {
+    const locus_status status = lab_shown_open(to, error);
+    if (status != LOCUS_OK)
+        return status;
     for (size_t i = 0; i < summary->section_count; i++) {
         const lab_summary_section *section = &summary->sections[i];
         char text[512];
-        cli_say("%s%s\n\n", i == 0 ? "" : "\n", heading(section, text));
-        print_scores(section);
-        cli_say("\n");
-        print_costs(summary, section);
+        lab_shown_say(to, "%s%s\n\n", i == 0 ? "" : "\n", heading(section, text));
+        add_scores(to, section);
+        lab_shown_say(to, "\n");
+        add_costs(to, summary, section);
     }
+    return LOCUS_OK;
 }

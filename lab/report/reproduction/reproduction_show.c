@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The measured table for the terminal, a few columns at a time, then what it says. */
-#include "reproduce_table.h"
-
-#include "output.h"
+#include "report/reproduction/reproduction_report.h"
+#include "report/tables/shown_number.h"
 #include "train/configuration/config.h"
 
 #include <math.h>
@@ -48,8 +47,8 @@ typedef struct part {
 } part;
 
 /* A row of shares that need no training, where a column has them. */
-static void print_guess(const lab_reproduction_view *view, lab_table *block, const char *name, const double *shares,
-                        const size_t *columns, size_t count) {
+static void add_guess(const lab_reproduction_view *view, lab_table *block, const char *name, const double *shares,
+                      const size_t *columns, size_t count) {
     bool any = false;
     for (size_t i = 0; i < count; i++)
         any = any || view->result->uniform[columns[i]] > 0;
@@ -63,8 +62,8 @@ static void print_guess(const lab_reproduction_view *view, lab_table *block, con
             lab_table_cell(block, "%s", "");
 }
 
-static void print_rows(const lab_reproduction_view *view, lab_table *block, const part *what, const size_t *columns,
-                       size_t count) {
+static void add_rows(const lab_reproduction_view *view, lab_table *block, const part *what, const size_t *columns,
+                     size_t count) {
     const lab_reproduction *table = view->table;
     for (size_t row = 0; row < table->row_count; row++) {
         char name[80], text[160];
@@ -80,8 +79,8 @@ static void print_rows(const lab_reproduction_view *view, lab_table *block, cons
     }
 }
 
-static void print_block(const lab_reproduction_view *view, const part *what, const size_t *columns, size_t count,
-                        const char *title) {
+static void add_block(lab_shown *to, const lab_reproduction_view *view, const part *what, const size_t *columns,
+                      size_t count, const char *title) {
     const char *heads[BLOCK + 1] = {"scheme"};
     char names[BLOCK][80];
     for (size_t i = 0; i < count; i++) {
@@ -90,73 +89,74 @@ static void print_block(const lab_reproduction_view *view, const part *what, con
     }
     lab_table *block = lab_table_create(heads, count + 1);
     lab_table_title(block, "%s%s%s", view->table->title, title[0] != '\0' ? ", " : "", title);
-    print_rows(view, block, what, columns, count);
+    add_rows(view, block, what, columns, count);
     if (what->guesses) {
-        print_guess(view, block, "majority", view->result->chance, columns, count);
-        print_guess(view, block, "chance", view->result->uniform, columns, count);
+        add_guess(view, block, "majority", view->result->chance, columns, count);
+        add_guess(view, block, "chance", view->result->uniform, columns, count);
     }
-    cli_table_print(block);
-    cli_say("\n");
+    lab_shown_add(to, block, false);
+    lab_shown_say(to, "\n");
 }
 
-static void print_blocks(const lab_reproduction_view *view, const part *what, const char *title) {
+static void add_blocks(lab_shown *to, const lab_reproduction_view *view, const part *what, const char *title) {
     size_t columns[BLOCK], count = 0;
     for (size_t column = 0; column < view->table->column_count; column++) {
         if (what->columns == NULL || what->columns(view, column))
             columns[count++] = column;
         if (count == BLOCK || (count > 0 && column + 1 == view->table->column_count)) {
-            print_block(view, what, columns, count, title);
+            add_block(to, view, what, columns, count, title);
             count = 0;
         }
     }
 }
 
-static void print_head(const lab_reproduction_view *view) {
+static void add_head(lab_shown *to, const lab_reproduction_view *view) {
     const lab_reproduction *table = view->table;
     char seconds[32];
-    cli_say("%s · budget %s · set-up %s · %zu seed%s · decay %s\n", table->title, table->budget,
-            lab_setup_name(table->setup), table->seeds, table->seeds == 1 ? "" : "s", lab_decay_name(table));
-    cli_say("%zu of %zu trainings done, %s of training%s\n\n", view->result->done, view->result->of,
-            cli_format_seconds(seconds, sizeof seconds, view->result->wall_seconds),
-            view->result->done < view->result->of ? "; what is missing is shown as –" : "");
+    lab_shown_say(to, "%s · budget %s · set-up %s · %zu seed%s · decay %s\n", table->title, table->budget,
+                  lab_setup_name(table->setup), table->seeds, table->seeds == 1 ? "" : "s", lab_decay_name(table));
+    lab_shown_say(to, "%zu of %zu trainings done, %s of training%s\n\n", view->result->done, view->result->of,
+                  lab_seconds_text(seconds, sizeof seconds, view->result->wall_seconds),
+                  view->result->done < view->result->of ? "; what is missing is shown as –" : "");
 }
 
-static void print_whole(const lab_reproduction_view *view) {
+static void add_whole(lab_shown *to, const lab_reproduction_view *view) {
     for (size_t column = 0; column < view->table->column_count; column++) {
         const lab_train_config *config = &view->table->columns[column].config;
         if (!lab_view_is_whole(view, column))
             continue;
-        cli_say("\nWhole outputs right, %%: of %zu under teacher forcing / of the first %zu by greedy decoding\n\n",
-                config->test_samples, config->greedy_samples);
-        print_blocks(view, &(part){.show = show_whole, .columns = lab_view_is_whole},
-                     "whole outputs right, teacher-forced / greedy");
+        lab_shown_say(
+            to, "\nWhole outputs right, %%: of %zu under teacher forcing / of the first %zu by greedy decoding\n\n",
+            config->test_samples, config->greedy_samples);
+        add_blocks(to, view, &(part){.show = show_whole, .columns = lab_view_is_whole},
+                   "whole outputs right, teacher-forced / greedy");
         return;
     }
 }
 
-static void print_pairs(const lab_reproduction_view *view) {
-    cli_say("\nWith decay / without\n\n");
-    print_blocks(view, &(part){.show = show_both, .pairs = true}, "with decay / without");
-    cli_say("With decay less without, shares in points, losses in nats, and the interval that decides\n\n");
-    print_blocks(view, &(part){.show = show_pair, .pairs = true}, "with decay less without");
+static void add_pairs(lab_shown *to, const lab_reproduction_view *view) {
+    lab_shown_say(to, "\nWith decay / without\n\n");
+    add_blocks(to, view, &(part){.show = show_both, .pairs = true}, "with decay / without");
+    lab_shown_say(to, "With decay less without, shares in points, losses in nats, and the interval that decides\n\n");
+    add_blocks(to, view, &(part){.show = show_pair, .pairs = true}, "with decay less without");
 }
 
-void cli_reproduce_print(const lab_reproduction_view *view) {
-    const bool prose = cli_form == LAB_TABLE_TEXT;
-    print_head(view);
-    print_blocks(view, &(part){.show = show_score, .guesses = true}, "");
-    if (prose)
-        lab_legend_write(view, stdout);
-    print_whole(view);
+locus_status lab_reproduction_show(lab_shown *to, const lab_reproduction_view *view, locus_error *error) {
+    const locus_status status = lab_shown_open(to, error);
+    if (status != LOCUS_OK)
+        return status;
+    add_head(to, view);
+    add_blocks(to, view, &(part){.show = show_score, .guesses = true}, "");
+    lab_legend_write(view, to->lines);
+    add_whole(to, view);
     if (view->table->decay == LAB_DECAY_BOTH)
-        print_pairs(view);
-    if (!prose)
-        return;
-    lab_others_write(view, stdout, false);
-    fputs("\nWhat the measured table says (docs/reproduction.md has the rules)\n\n", stdout);
-    lab_claims_write(view, stdout, false);
-    fputs("\nWhat it does not tell apart\n\n", stdout);
-    lab_separation_write(view, stdout, false);
-    fputs("\nWhat differs from budget paper, and whose its settings are\n\n", stdout);
-    lab_deviations_write(view, stdout, false);
+        add_pairs(to, view);
+    lab_others_write(view, to->lines, false);
+    lab_shown_say(to, "\nWhat the measured table says (docs/reproduction.md has the rules)\n\n");
+    lab_claims_write(view, to->lines, false);
+    lab_shown_say(to, "\nWhat it does not tell apart\n\n");
+    lab_separation_write(view, to->lines, false);
+    lab_shown_say(to, "\nWhat differs from budget paper, and whose its settings are\n\n");
+    lab_deviations_write(view, to->lines, false);
+    return LOCUS_OK;
 }

@@ -327,7 +327,7 @@ static int bench_attention_one(bench *b, lab_table *table, const char *spec, siz
         cell_time(table, &backward);
         lab_table_number(table, 2.5e-9 * work / backward.best, "%.0f", 2.5e-9 * work / backward.best);
         lab_table_number(table, (double)job.workspace[1].bytes, "%s",
-                         cli_format_bytes(size, sizeof size, (double)job.workspace[1].bytes));
+                         lab_bytes_text(size, sizeof size, (double)job.workspace[1].bytes));
     }
     attention_close(&job, b, tokens);
     subject_close(&s);
@@ -405,9 +405,9 @@ static int bench_step_one(bench *b, lab_table *table, const char *spec, lab_trai
         } else {
             lab_table_cell(table, "%s", spec);
             cell_time(table, &m);
-            lab_table_number(table, tokens / m.best, "%s", cli_format_count(speed, sizeof speed, tokens / m.best));
+            lab_table_number(table, tokens / m.best, "%s", lab_count_text(speed, sizeof speed, tokens / m.best));
             lab_table_number(table, (double)lab_model_arena_bytes(job.model), "%s",
-                             cli_format_bytes(arena, sizeof arena, (double)lab_model_arena_bytes(job.model)));
+                             lab_bytes_text(arena, sizeof arena, (double)lab_model_arena_bytes(job.model)));
         }
     }
     lab_model_destroy(&job.model);
