@@ -3,6 +3,8 @@
 #ifndef CLI_OPTION_H
 #define CLI_OPTION_H
 
+#include <stddef.h>
+
 typedef enum cli_kind {
     CLI_FLAG = 0, /* no value */
     CLI_TEXT = 1,
@@ -25,6 +27,14 @@ typedef struct cli_option {
     const char *help;    /* half a sentence */
     double least, most;  /* limits of numbers; checked if least < most */
 } cli_option;
+
+/* Rows of the usual kinds: without a default, without limits. */
+#define CLI_ROW_FLAG(called, says) \
+    { called, 0, CLI_FLAG, NULL, NULL, says, 0, 0 }
+#define CLI_ROW_TEXT(called, short_name, shown, says) \
+    { called, short_name, CLI_TEXT, shown, NULL, says, 0, 0 }
+#define CLI_ROW_CHOICE(called, choices, says) \
+    { called, 0, CLI_CHOICE, choices, NULL, says, 0, 0 }
 
 /* Which of the options of trainings and kinds of tasks a command has behind its own (task_table.h). */
 typedef enum cli_task_use { CLI_USE_NONE = 0, CLI_USE_TRAIN, CLI_USE_DATA, CLI_USE_EVAL } cli_task_use;

@@ -1,41 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* One entry for each command; main.c lists them in the order of the help. */
+/* All commands, in the order of the help. Each is a cli_command_<name> of commands/cmd_<name>.c; those of two words
+ * stand with others of the same first word. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
 #include "options.h"
 
-extern const cli_command cli_command_encodings;   /* cmd_encodings.c */
-extern const cli_command cli_command_path;        /* cmd_path.c */
-extern const cli_command cli_command_encode;      /* cmd_encode.c */
-extern const cli_command cli_command_apply;       /* cmd_apply.c */
-extern const cli_command cli_command_attend;      /* cmd_attend.c */
-extern const cli_command cli_command_check;       /* cmd_check.c */
-extern const cli_command cli_command_fold;        /* cmd_fold.c */
-extern const cli_command cli_command_import_rope; /* cmd_import_rope.c */
-extern const cli_command cli_command_data_make;   /* cmd_data.c: "data make", "data inspect" */
-extern const cli_command cli_command_data_inspect;
-extern const cli_command cli_command_data_get;   /* cmd_data_get.c */
-extern const cli_command cli_command_train;      /* cmd_train.c */
-extern const cli_command cli_command_eval;       /* cmd_eval.c */
-extern const cli_command cli_command_generate;   /* cmd_generate.c */
-extern const cli_command cli_command_compare;    /* cmd_compare.c */
-extern const cli_command cli_command_reproduce;  /* cmd_reproduce.c */
-extern const cli_command cli_command_runs;       /* cmd_runs.c */
-extern const cli_command cli_command_report;     /* cmd_report.c */
-extern const cli_command cli_command_plot_group; /* cmd_plot.c: "plot group", "plot similarity", "plot spectrum" */
-extern const cli_command cli_command_plot_similarity;
-extern const cli_command cli_command_plot_spectrum;
-extern const cli_command cli_command_plot_frequencies; /* cmd_plot_frequencies.c: that and "plot table" */
-extern const cli_command cli_command_plot_table;
-extern const cli_command cli_command_plot_curves; /* cmd_plot_runs.c: "plot curves", "plot lengths", "plot costs" */
-extern const cli_command cli_command_plot_lengths;
-extern const cli_command cli_command_plot_costs;
-extern const cli_command cli_command_plot_attention; /* cmd_plot_attention.c */
-extern const cli_command cli_command_bench;          /* cmd_bench.c */
-extern const cli_command cli_command_completion;     /* cmd_completion.c */
+/* clang-format off */
+#define CLI_COMMANDS(_) \
+    _(encodings) _(path) _(encode) _(apply) _(attend) _(check) _(fold) _(import_rope) \
+    _(data_make) _(data_inspect) _(data_get) \
+    _(train) _(eval) _(generate) _(compare) _(reproduce) _(runs) _(report) \
+    _(plot_group) _(plot_similarity) _(plot_spectrum) _(plot_frequencies) _(plot_table) \
+    _(plot_curves) _(plot_lengths) _(plot_costs) _(plot_attention) \
+    _(bench) _(completion)
+/* clang-format on */
 
-/* All commands, ends with NULL. */
-extern const cli_command *const cli_commands[];
+#define CLI_DECLARED(name) extern const cli_command cli_command_##name;
+CLI_COMMANDS(CLI_DECLARED)
+
+extern const cli_command *const cli_commands[]; /* ends with NULL */
 
 #endif

@@ -3,6 +3,7 @@
  * command, what is wrong, and what to do; parsing never guesses. */
 #include "options.h"
 #include "foreign_options.h"
+#include "io/word_distance.h"
 #include "output.h"
 #include "task_table.h"
 
@@ -13,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_option option_json = {"json", 0, CLI_FLAG, NULL, NULL, "print the result as JSON", 0, 0};
-static const cli_option option_format = {
-    "format", 0, CLI_CHOICE, CLI_FORMATS, NULL, "how tables are printed; --json is short for json", 0, 0};
-static const cli_option option_quiet = {"quiet", 0, CLI_FLAG, NULL, NULL, "no progress bar and no notes", 0, 0};
+static const cli_option option_json = CLI_ROW_FLAG("json", "print the result as JSON");
+static const cli_option option_format =
+    CLI_ROW_CHOICE("format", CLI_FORMATS, "how tables are printed; --json is short for json");
+static const cli_option option_quiet = CLI_ROW_FLAG("quiet", "no progress bar and no notes");
 static const cli_option option_threads = {
     "threads", 0, CLI_INTEGER, "N", NULL, "threads to compute with (default: one for each processor)", 1, 1024};
 static const cli_option option_help = {"help", 'h', CLI_FLAG, NULL, NULL, "this text", 0, 0};
@@ -60,36 +61,12 @@ static char *copy_text(const char *text, size_t length) {
 
 /* ---- nearest names ---- */
 
-/* Edits (insert, delete, replace, swap of neighbours) from a to b; long words are cut. */
-static size_t edit_distance(const char *a, const char *b) {
-    enum { LONGEST = 47 };
-    size_t distance[3][LONGEST + 1];
-    size_t n = strlen(a), m = strlen(b);
-    n = n > LONGEST ? LONGEST : n;
-    m = m > LONGEST ? LONGEST : m;
-    for (size_t j = 0; j <= m; j++)
-        distance[0][j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t *row = distance[i % 3], *above = distance[(i + 2) % 3], *above2 = distance[(i + 1) % 3];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
-            best = above[j] + 1 < best ? above[j] + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && above2[j - 2] + 1 < best)
-                best = above2[j - 2] + 1;
-            row[j] = best;
-        }
-    }
-    return distance[n % 3][m];
-}
-
 const char *cli_nearest(const char *word, const char *const *known, size_t count) {
     const char *nearest = NULL;
     size_t length = strlen(word), best = length / 3 + 1;
     best = best > 3 ? 3 : best;
     for (size_t i = 0; i < count; i++) {
-        size_t distance = edit_distance(word, known[i]);
+        size_t distance = lab_word_distance(word, known[i]);
         if (length >= 3 && strncmp(word, known[i], length) == 0)
             distance = 1; /* the beginning of a name is near, however long the name */
         if (distance < best || (distance == best && !nearest)) {

@@ -2,7 +2,7 @@
 """The dependency law, file by file: dependencies point downward only, and nothing goes in circles.
 
     liblocus    core ← algebra, linalg, kernels ← spec ← scores ← operators ← encodings, extension ← plan ← attention
-    laboratory  rope ← io ← nn ← model ← train ← kinds, report, jobs;  io ← text ← task ← train;  io ← ranks ← train;  io ← bound ← check, fold, report ← samples ← kinds;
+    laboratory  rope ← io ← nn ← model ← train ← kinds, report, jobs;  io ← text ← task ← train;  io ← ranks ← train;  io ← bound ← check, fold, report ← samples ← kinds;  train, bound ← bench;
                 sees liblocus through <locus/…> only
     program     everything of the laboratory
 
@@ -42,8 +42,9 @@ BELOW = {
     "kinds": "io text nn model task train samples",
     "jobs": "io text nn model task train",
     "report": "io text nn model task train bound",
+    "bench": "io text nn model task train bound",
     "samples": "io text nn model task train report",
-    "cli": "rope io text nn model task ranks train bound check fold jobs report samples",
+    "cli": "rope io text nn model task ranks train bound check fold jobs bench report samples",
 }
 
 # The room that each public header belongs to.

@@ -69,7 +69,7 @@ int cli_encoding_read_spec(lab_bound *encoding, const cli_arguments *arguments, 
 
 int cli_encoding_plan(const lab_bound *encoding, const locus_positions *queries, const locus_positions *keys,
                       locus_plan **plan) {
-    const locus_execution execution = cli_execution((locus_workspace){NULL, 0});
+    const locus_execution execution = cli_execution();
     return lab_bound_plan(encoding, queries, keys, &execution, plan, &cli_fault) == LOCUS_OK
                ? 0
                : cli_call_failed(&cli_fault);
@@ -199,26 +199,14 @@ int cli_array_write(const lab_array *array, const char *path) {
     return status;
 }
 
-/* ---- workspace ---- */
+/* ---- calls ---- */
 
-int cli_workspace_open(locus_workspace *workspace, size_t bytes) {
-    *workspace = (locus_workspace){.bytes = bytes};
-    if (bytes > 0 && !(workspace->data = locus_allocate(bytes)))
-        return cli_failure("out of memory for a workspace of %zu bytes", bytes);
-    return 0;
-}
-
-locus_execution cli_execution(locus_workspace workspace) {
-    locus_execution execution = locus_execution_in(workspace);
+locus_execution cli_execution(void) {
+    locus_execution execution = locus_execution_in((locus_workspace){NULL, 0});
     execution.cancelled = cli_stop_cancels;
     return execution;
 }
 
 int cli_call_failed(const locus_error *error) {
     return error->status == LOCUS_ERROR_INTERRUPTED ? cli_failure("stopped; nothing was written") : cli_error(error);
-}
-
-void cli_workspace_close(locus_workspace *workspace) {
-    locus_release(workspace->data, workspace->bytes);
-    *workspace = (locus_workspace){0};
 }

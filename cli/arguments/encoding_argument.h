@@ -12,7 +12,7 @@
 
 /* The options of every command that takes a SPEC. */
 #define CLI_ENCODING_OPTIONS \
-    {"params", 0, CLI_TEXT, "FILE", NULL, "parameters of the encoding, a .safetensors file", 0, 0}, \
+    CLI_ROW_TEXT("params", 0, "FILE", "parameters of the encoding, a .safetensors file"), \
         {"seed", 0, CLI_INTEGER, "N", "0", "draws the parameters, without --params", 0, CLI_MANY}, { \
         "length", 0, CLI_INTEGER, "N", NULL, "sequence length, for encodings that depend on it", 1, CLI_MANY \
     }
@@ -56,11 +56,7 @@ int cli_array_check(const lab_array *array, const char *path);
 int cli_array_write(const lab_array *array, const char *path); /* as float32 */
 
 /* A call that a signal ends if signals are caught (stop.h); and the line for a call that failed: 1. */
-locus_execution cli_execution(locus_workspace workspace);
+locus_execution cli_execution(void);
 int cli_call_failed(const locus_error *error);
-
-/* Workspace from the library's allocator. */
-int cli_workspace_open(locus_workspace *workspace, size_t bytes);
-void cli_workspace_close(locus_workspace *workspace);
 
 #endif

@@ -5,8 +5,6 @@
 #include "output.h"
 #include "train/store/run_folder.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,12 +30,6 @@ void cli_store_close(cli_store *store) {
     lab_store_close(&store->store);
     free(store->folder);
     store->folder = NULL;
-}
-
-static void free_runs(lab_run *runs, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        lab_run_free(&runs[i]);
-    free(runs);
 }
 
 /* Runs whose name begins with the operand: of one the run is taken; of several the first few are named. */
@@ -72,7 +64,7 @@ static locus_status find_beginning(const cli_store *store, const char *operand, 
         *run = runs[last];
         memset(&runs[last], 0, sizeof runs[last]);
     }
-    free_runs(runs, count);
+    lab_runs_free(runs, count);
     return status;
 }
 
@@ -140,80 +132,4 @@ int cli_summary_print(const lab_summary *summary, const char *page) {
     if (status == 0 && page != NULL)
         cli_say("\npage: %s\n", page);
     return status;
-}
-
-static void add_finals(cJSON *root, const lab_final *finals, size_t count) {
-    cJSON *sets = cJSON_AddObjectToObject(root, "scores");
-    for (size_t i = 0; i < count; i++) {
-        cJSON *set = cJSON_GetObjectItemCaseSensitive(sets, finals[i].set);
-        if (set == NULL)
-            set = cJSON_AddObjectToObject(sets, finals[i].set);
-        cJSON_AddNumberToObject(set, finals[i].name, finals[i].value);
-    }
-}
-
-enum { OPTIONAL = 13 }; /* a run need not have the texts from there on */
-
-static cJSON *make_run_json(const lab_run *run, const lab_final *finals, size_t count) {
-    cJSON *root = cJSON_CreateObject();
-    const struct {
-        const char *name, *value;
-    } texts[] = {{"name", run->name},
-                 {"task", run->task},
-                 {"encoding", run->encoding},
-                 {"setup", run->setup},
-                 {"embedding_init", run->embedding_init},
-                 {"budget", run->budget},
-                 {"state", lab_run_state_name(run->state)},
-                 {"message", run->message},
-                 {"command", run->command},
-                 {"version", run->version},
-                 {"machine", run->machine},
-                 {"started", run->started},
-                 {"ended", run->ended},
-                 {"note", run->note},
-                 {"parent", run->parent}};
-    const struct {
-        const char *name;
-        double value;
-    } numbers[] = {{"seed", (double)run->seed},
-                   {"data_seed", (double)run->data_seed},
-                   {"steps_total", (double)run->steps_total},
-                   {"steps_done", (double)run->steps_done},
-                   {"tokens_seen", (double)run->tokens_seen},
-                   {"wall_seconds", run->wall_seconds},
-                   {"tokens_per_second", run->tokens_per_second},
-                   {"peak_bytes", (double)run->peak_bytes},
-                   {"parameters", (double)run->parameters}};
-    cJSON_AddNumberToObject(root, "id", (double)run->id);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (i < OPTIONAL || (texts[i].value != NULL && texts[i].value[0] != '\0'))
-            cJSON_AddStringToObject(root, texts[i].name, texts[i].value);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        cJSON_AddNumberToObject(root, numbers[i].name, numbers[i].value);
-    cJSON *config = cJSON_Parse(run->config);
-    if (config != NULL)
-        cJSON_AddItemToObject(root, "config", config);
-    else /* what cannot be read is shown as it is */
-        cJSON_AddStringToObject(root, "config", run->config);
-    add_finals(root, finals, count);
-    return root;
-}
-
-cJSON *cli_run_json(const cli_store *store, const lab_run *run) {
-    lab_final *finals;
-    size_t count;
-    if (lab_store_finals(store->store, run->id, &finals, &count, &cli_fault) != LOCUS_OK) {
-        cli_error(&cli_fault);
-        return NULL;
-    }
-    const size_t losses = lab_json_losses();
-    cJSON *root = make_run_json(run, finals, count);
-    free(finals);
-    if (lab_json_losses() != losses) { /* what could not be added is missing in silence */
-        cJSON_Delete(root);
-        root = NULL;
-        cli_failure("out of memory for what is known of run %s", run->name);
-    }
-    return root;
 }

@@ -46,7 +46,4 @@ void cli_trained_sets(const cli_arguments *arguments, lab_task_options *data);
 /* A summary as tables, or as JSON that names the page which was written of it, if one was. The exit status. */
 int cli_summary_print(const lab_summary *summary, const char *page);
 
-/* Everything that the store knows of a run, with its final scores. NULL: an error, which was told. */
-cJSON *cli_run_json(const cli_store *store, const lab_run *run);
-
 #endif

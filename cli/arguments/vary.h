@@ -6,9 +6,6 @@
 
 #include "options.h"
 
-#define CLI_VARY_OPTION \
-    { "vary", 0, CLI_TEXTS, "OPTION=V,V,…", NULL, "trains with each of these values; several make a grid", 0, 0 }
-
 enum { CLI_VARY_MOST = 8, CLI_VARY_POINTS = 1024, CLI_VARY_TEXT = 160 };
 
 typedef struct cli_vary {

@@ -10,7 +10,7 @@ static int transform(const lab_bound *encoding, const lab_position_list *list, b
     locus_plan *plan = NULL;
     const locus_role role = encoding->keys_only ? LOCUS_ROLE_KEY : LOCUS_ROLE_QUERY;
     const locus_tensor tensor = lab_array_tensor(x);
-    const locus_execution execution = cli_execution((locus_workspace){NULL, 0});
+    const locus_execution execution = cli_execution();
     int status = cli_positions_one_sequence(&positions, list);
     status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
     if (status == 0 &&
@@ -54,12 +54,11 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"input", 'i', CLI_TEXT, "FILE", NULL, "the .npy to read: [tokens, heads, head_dim] of floating-point numbers", 0,
-     0},
-    {"positions", 'p', CLI_TEXT, "P", NULL,
-     "0:100, 0,5,7, 0.5,1.25, grid:4x6, a .npy of numbers, or a text file with one path to a line", 0, 0},
-    {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},
-    {"inverse", 0, CLI_FLAG, NULL, NULL, "apply the transpose", 0, 0},
+    CLI_ROW_TEXT("input", 'i', "FILE", "the .npy to read: [tokens, heads, head_dim] of floating-point numbers"),
+    CLI_ROW_TEXT("positions", 'p', "P",
+                 "0:100, 0,5,7, 0.5,1.25, grid:4x6, a .npy of numbers, or a text file with one path to a line"),
+    CLI_ROW_TEXT("output", 'o', "FILE", "the .npy to write (float32)"),
+    CLI_ROW_FLAG("inverse", "apply the transpose"),
     CLI_ENCODING_OPTIONS,
     CLI_LAYER_OPTION,
 };

@@ -8,14 +8,13 @@
  * leave open is what a term `scores` of the encoding says, or the library's default.
  *
  * Terms at the embedding do not act here: the model dimension is left unset. */
-#include "attention_argument.h"
+#include "attend_arguments.h"
 #include "command.h"
 #include "encoding_argument.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "output.h"
-#include "pair_arrays.h"
 #include "stop.h"
 
 #include <stdlib.h>
@@ -245,22 +244,14 @@ static int make_outputs(attend_job *job) {
         status = cli_array_like(&job->gradients[i], in[i].dtype, 3, in[i].shape);
     if (status || !job->backward)
         return status;
-    job->parameter_gradients = calloc(job->encoding.count + 1, sizeof *job->parameter_gradients);
-    for (size_t i = 0; job->parameter_gradients && i < job->encoding.count; i++) {
-        job->parameter_gradients[i] = job->encoding.values[i];
-        job->parameter_gradients[i].data = calloc(locus_tensor_count(&job->encoding.values[i]) + 1, sizeof(double));
-        if (!job->parameter_gradients[i].data)
-            return cli_failure("out of memory for the parameters' gradients");
-    }
-    return job->parameter_gradients ? 0 : cli_failure("out of memory for the parameters' gradients");
+    return cli_done(lab_bound_gradients(&job->encoding, &job->parameter_gradients, &cli_fault));
 }
 
-static int compute(attend_job *job, locus_pass pass) {
-    locus_workspace workspace;
-    locus_tensor bias;
+static int compute(attend_job *job) {
+    locus_tensor bias, in[INPUTS], out = lab_array_tensor(&job->output), sums = lab_array_tensor(&job->log_sum_exp);
+    locus_tensor grad[GRADIENTS], weights = lab_array_tensor(&job->weights);
     const locus_attention_options options = attention_options(job, &bias);
-    locus_tensor in[INPUTS], out = lab_array_tensor(&job->output), sums = lab_array_tensor(&job->log_sum_exp);
-    locus_tensor grad[GRADIENTS];
+    const locus_execution how = cli_execution();
     for (size_t i = 0; i < INPUTS; i++)
         in[i] = lab_array_tensor(&job->inputs[i]);
     for (size_t i = 0; i < GRADIENTS; i++)
@@ -274,37 +265,14 @@ static int compute(attend_job *job, locus_pass pass) {
                                                  .parameters = job->parameter_gradients,
                                                  .parameter_count = job->encoding.count,
                                                  .bias = job->bias.data ? &grad[BIAS_GRADIENT] : NULL};
-    int status =
-        cli_workspace_open(&workspace, locus_attention_workspace(job->plan, &options, in[QUERY].dtype, pass, NULL));
-    if (status == 0) {
-        const locus_execution execution = cli_execution(workspace);
-        locus_status done =
-            pass == LOCUS_PASS_FORWARD
-                ? locus_attention_forward(job->plan, &options, &tensors, &execution, &cli_fault)
-                : locus_attention_backward(job->plan, &options, &tensors, &gradients, &execution, &cli_fault);
-        status = done == LOCUS_OK ? 0 : cli_call_failed(&cli_fault);
-    }
-    cli_workspace_close(&workspace);
-    return status;
-}
-
-static int compute_weights(attend_job *job) {
-    locus_workspace workspace;
-    locus_tensor bias;
-    const locus_attention_options options = attention_options(job, &bias);
-    const locus_tensor query = lab_array_tensor(&job->inputs[QUERY]), key = lab_array_tensor(&job->inputs[KEY]);
-    const locus_tensor weights = lab_array_tensor(&job->weights);
-    const locus_attention_weights_call call = {.size = sizeof call, .query = &query, .key = &key, .weights = &weights};
-    int status =
-        cli_workspace_open(&workspace, locus_attention_weights_workspace(job->plan, &options, query.dtype, NULL));
-    if (status == 0) {
-        const locus_execution execution = cli_execution(workspace);
-        status = locus_attention_weights(job->plan, &options, &call, &execution, &cli_fault) == LOCUS_OK
-                     ? 0
-                     : cli_call_failed(&cli_fault);
-    }
-    cli_workspace_close(&workspace);
-    return status;
+    const locus_attention_weights_call call = {
+        .size = sizeof call, .query = &in[QUERY], .key = &in[KEY], .weights = &weights};
+    locus_status done = lab_attend(job->plan, &options, &tensors, &how, &cli_fault);
+    if (done == LOCUS_OK && job->backward)
+        done = lab_plan_backward(job->plan, &options, &tensors, &gradients, &how, &cli_fault);
+    if (done == LOCUS_OK && job->weights.data)
+        done = lab_plan_weights(job->plan, &options, &call, &how, &cli_fault);
+    return done == LOCUS_OK ? 0 : cli_call_failed(&cli_fault);
 }
 
 /* ---- writing ---- */
@@ -373,9 +341,7 @@ static int write_results(const attend_job *job) {
 static void close_job(attend_job *job) {
     locus_plan_destroy(&job->plan);
     locus_attention_kind_destroy(&job->kind);
-    for (size_t i = 0; job->parameter_gradients && i < job->encoding.count; i++)
-        free(job->parameter_gradients[i].data);
-    free(job->parameter_gradients);
+    lab_bound_gradients_free(&job->encoding, &job->parameter_gradients);
     for (size_t i = 0; i < GRADIENTS; i++)
         lab_array_free(&job->gradients[i]);
     lab_array_free(&job->bias);
@@ -403,9 +369,7 @@ static int run(cli_arguments *arguments) {
     cli_stop_catch(); /* until all is written: then all of it or nothing is */
     status = status ? status : make_plan(&job);
     status = status ? status : make_outputs(&job);
-    status = status ? status : compute(&job, LOCUS_PASS_FORWARD);
-    status = status || !job.backward ? status : compute(&job, LOCUS_PASS_BACKWARD);
-    status = status || !job.weights.data ? status : compute_weights(&job);
+    status = status ? status : compute(&job);
     status = status ? status : check_results(&job);
     status = status ? status : write_results(&job);
     (void)cli_stop_asked(); /* too late: what it would have stopped is done */
@@ -415,30 +379,34 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"query", 'q', CLI_TEXT, "FILE", NULL, "queries, .npy [tokens, heads, head_dim]", 0, 0},
-    {"key", 'k', CLI_TEXT, "FILE", NULL, "keys, .npy [tokens, kv_heads, head_dim]", 0, 0},
-    {"value", 'v', CLI_TEXT, "FILE", NULL, "values, .npy [tokens, kv_heads, value_dim]", 0, 0},
-    {"positions", 'p', CLI_TEXT, "P", NULL,
-     "of the queries: 0:100, 0,5,7, 0.5,1.25, grid:4x6, a .npy of numbers, or a text file, one path to a line", 0, 0},
-    {"key-positions", 0, CLI_TEXT, "P", NULL, "of the keys (default: those of the queries)", 0, 0},
-    {"mask", 0, CLI_CHOICE, "full|causal|prefix", NULL, "which keys a query sees (default: full)", 0, 0},
+    CLI_ROW_TEXT("query", 'q', "FILE", "queries, .npy [tokens, heads, head_dim]"),
+    CLI_ROW_TEXT("key", 'k', "FILE", "keys, .npy [tokens, kv_heads, head_dim]"),
+    CLI_ROW_TEXT("value", 'v', "FILE", "values, .npy [tokens, kv_heads, value_dim]"),
+    CLI_ROW_TEXT(
+        "positions", 'p', "P",
+        "of the queries: 0:100, 0,5,7, 0.5,1.25, grid:4x6, a .npy of numbers, or a text file, one path to a line"),
+    CLI_ROW_TEXT("key-positions", 0, "P", "of the keys (default: those of the queries)"),
+    CLI_ROW_CHOICE("mask", "full|causal|prefix", "which keys a query sees (default: full)"),
     {"prefix", 0, CLI_INTEGER, "N", NULL, "with --mask prefix: the first N keys are seen by all queries", 0, CLI_MANY},
     {"scale", 0, CLI_NUMBER, "X", NULL, "of the products (default: 1/sqrt(head_dim))", 0, 0},
     {"cap", 0, CLI_NUMBER, "X", NULL, "soft cap: cap·tanh(s/cap) of the scaled product", 0, 0},
     {"window", 0, CLI_INTEGER, "N", NULL, "a query sees keys fewer than N tokens away, by index", 1, CLI_MANY},
     {"keep", 0, CLI_INTEGER, "N", NULL, "with a window: the first N keys are seen all the same", 1, CLI_MANY},
-    {"documents", 0, CLI_TEXT, "FILE", NULL,
-     "a query sees the keys of its own document: .npy of integers, [tokens]; tokens of one stand side by side", 0, 0},
-    {"key-documents", 0, CLI_TEXT, "FILE", NULL, "of the keys (default: those of the queries)", 0, 0},
-    {"bias", 0, CLI_TEXT, "FILE", NULL,
-     "added to the scores: .npy [heads, queries, keys] or [queries, keys], 1 where one serves all; -inf hides a key", 0,
-     0},
-    CLI_ATTENTION_OPTIONS,
-    {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},
-    {"weights", 0, CLI_TEXT, "FILE", NULL, "writes the attention weights, .npy [heads, queries, keys] (float32)", 0, 0},
-    {"grad-output", 0, CLI_TEXT, "FILE", NULL, "gradient of the output, .npy [tokens, heads, value_dim]", 0, 0},
-    {"grad-dir", 0, CLI_TEXT, "DIR", NULL,
-     "where dq.npy, dk.npy, dv.npy, dparams.safetensors (and dbias.npy) are written", 0, 0},
+    CLI_ROW_TEXT(
+        "documents", 0, "FILE",
+        "a query sees the keys of its own document: .npy of integers, [tokens]; tokens of one stand side by side"),
+    CLI_ROW_TEXT("key-documents", 0, "FILE", "of the keys (default: those of the queries)"),
+    CLI_ROW_TEXT("bias", 0, "FILE",
+                 "added to the scores: .npy [heads, queries, keys] or [queries, keys], 1 where one serves all; -inf "
+                 "hides a key"),
+    CLI_ROW_TEXT("attention", 0, "KIND", "how weights are made: linear, 'soft(landmarks=32)', … (default: softmax)"),
+    {"landmarks", 0, CLI_INTEGER, "N", NULL, "the same as --attention 'soft(landmarks=N)'", 1, CLI_MANY},
+    {"clusters", 0, CLI_INTEGER, "N", NULL, "the same as --attention 'clustered(clusters=N)'", 1, CLI_MANY},
+    {"iterations", 0, CLI_INTEGER, "N", NULL, "likewise, of soft or clustered attention", 1, CLI_MANY},
+    CLI_ROW_TEXT("output", 'o', "FILE", "the .npy to write (float32)"),
+    CLI_ROW_TEXT("weights", 0, "FILE", "writes the attention weights, .npy [heads, queries, keys] (float32)"),
+    CLI_ROW_TEXT("grad-output", 0, "FILE", "gradient of the output, .npy [tokens, heads, value_dim]"),
+    CLI_ROW_TEXT("grad-dir", 0, "DIR", "where dq.npy, dk.npy, dv.npy, dparams.safetensors (and dbias.npy) are written"),
     CLI_ENCODING_OPTIONS,
     CLI_LAYER_OPTION,
 };
@@ -448,19 +416,18 @@ const cli_command cli_command_attend = {
     .summary = "computes attention with an encoding, and its gradients",
     .operands = "SPEC",
     .details =
-        "Keys and values may have fewer heads than queries, a divisor of theirs: query head h goes with key head "
-        "h / (heads / kv_heads). Values may have another dimension than keys. What the options leave open is what a "
-        "term 'scores' of SPEC says. A score is scaled, capped, then multiplied with factors, then biases are added, "
+        "Keys and values may have fewer heads than queries, a divisor of theirs: query head h goes with key head h / "
+        "(heads / kv_heads). Values may have another dimension than keys. What the options leave open is what a term "
+        "'scores' of SPEC says. A score is scaled, capped, then multiplied with factors, then biases are added, "
         "SPEC's and --bias, then masks, windows and documents hide keys. --weights gives what the softmax makes of "
-        "them: "
-        "rows sum to 1, or to less by the share of a sink.\n\n"
+        "them: rows sum to 1, or to less by the share of a sink.\n\n"
         "--attention linear (Katharopoulos et al. 2020), soft (Lu et al. 2021) and clustered (Vyas et al. 2020) take "
-        "operators on queries and keys; biases and factors on scores need softmax. SPEC may be a "
-        "pattern over layers, with --layer. Terms that act on the embedding are ignored. float64 input is computed in "
-        "float64.",
-    .examples = "locus attend rope --query q.npy --key k.npy --value v.npy --positions 0:100 --mask causal -o o.npy\n"
-                "locus attend 'rope(pairs=half)' --query q.npy --key k.npy --value v.npy --positions 0:4096 "
-                "--mask causal --window 1024 --cap 50 -o o.npy\n",
+        "operators on queries and keys; biases and factors on scores need softmax. SPEC may be a pattern over layers, "
+        "with --layer. Terms that act on the embedding are ignored. float64 input is computed in float64.",
+    .examples =
+        "locus attend rope --query q.npy --key k.npy --value v.npy --positions 0:100 --mask causal -o o.npy\n"
+        "locus attend 'rope(pairs=half)' --query q.npy --key k.npy --value v.npy --positions 0:4096 --mask causal "
+        "--window 1024 --cap 50 -o o.npy\n",
     .shared = CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

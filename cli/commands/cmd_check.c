@@ -100,14 +100,14 @@ const cli_command cli_command_check = {
     .summary = "measures the laws of an encoding on random elements of its group",
     .operands = "SPEC",
     .details =
-        "Draws random elements of the group (short and long words, integers of every magnitude, residues) and measures "
-        "whether the encoding is a homomorphism to orthogonal operators, and whether scores move when both positions "
-        "are shifted by one path. Each law is printed with its largest error, whether the encoding promises it, and a "
-        "verdict.\n\nlong_homomorphism and drift are measured in float32 on paths of 1,000,000 steps and words of "
-        "1,000 "
-        "letters, all else in float64. liere promises no homomorphism; side=query|key and encodings at the embedding "
-        "promise no relativity. Exit status 1 if a promised law fails.\n\nSPEC may be a pattern over layers, with "
-        "--layer.",
+        "Draws random elements of the group (short and long words, integers of every magnitude, residues) and "
+        "measures whether the encoding is a homomorphism to orthogonal operators, and whether scores move when both "
+        "positions are shifted by one path. Each law is printed with its largest error, whether the encoding promises "
+        "it, and a verdict.\n\n"
+        "long_homomorphism and drift are measured in float32 on paths of 1,000,000 steps and words of 1,000 letters, "
+        "all else in float64. liere promises no homomorphism; side=query|key and encodings at the embedding promise "
+        "no relativity. Exit status 1 if a promised law fails.\n\n"
+        "SPEC may be a pattern over layers, with --layer.",
     .examples = "locus check 'algebraic(group=tree:2)'\n"
                 "locus check 'algebraic(group=seq*cycle:6, generator=cayley, decay=0.98)' --heads 4 --json\n"
                 "locus check 'liere(group=grid:2)'\n",

@@ -290,15 +290,15 @@ static const cli_option options[] = {
      "encodings, or patterns over layers; those of the published comparison if not given", 0, 0},
     {"seeds", 0, CLI_INTEGER, "N", "1", "repetitions, which vary initialisation and training", 1, 1000},
     {"seed", 's', CLI_INTEGER, "S", "0", "the first seed", 0, 9007199254740991.0},
-    {"embedding-init", 0, CLI_CHOICE, "scaled|unit|both|plain", NULL,
-     "embeddings of variance 1/D, or 1, or both side by side; or 0.02², unscaled", 0, 0},
+    CLI_ROW_CHOICE("embedding-init", "scaled|unit|both|plain",
+                   "embeddings of variance 1/D, or 1, or both side by side; or 0.02², unscaled"),
     {"jobs", 'j', CLI_INTEGER, "N", "1", "cells side by side; timings are then of a shared machine", 1, 256},
     CLI_STORE_OPTION,
-    CLI_VARY_OPTION,
+    {"vary", 0, CLI_TEXTS, "OPTION=V,V,…", NULL, "trains with each of these values; several make a grid", 0, 0},
     CLI_SWEEP_OPTIONS,
-    {"page", 0, CLI_TEXT, "FILE", NULL, "where the page goes; beside the store if not given", 0, 0},
-    {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},
-    {"restart", 0, CLI_FLAG, NULL, NULL, "train the cells again that are there already", 0, 0},
+    CLI_ROW_TEXT("page", 0, "FILE", "where the page goes; beside the store if not given"),
+    CLI_ROW_FLAG("no-page", "write no page"),
+    CLI_ROW_FLAG("restart", "train the cells again that are there already"),
 };
 
 const cli_command cli_command_compare = {
@@ -307,8 +307,8 @@ const cli_command cli_command_compare = {
     .operands = "",
     .details =
         "Every cell (task, encoding, seed, embedding initialisation) is a run of the store. Cells that are done are "
-        "not trained\n"
-        "again, and one that was stopped goes on: the same command finishes an interrupted comparison.\n\n"
+        "not trained\nagain, and one that was stopped goes on: the same command finishes an interrupted "
+        "comparison.\n\n"
         "--sbatch and --parallel deal the cells to many machines; docs/sweeps.md tells how.\n\n"
         "--vary OPTION=V,V,… trains with each of these values of an option of training; given several times it makes "
         "a grid.\nSections are then called by what differs between them.\n\n"

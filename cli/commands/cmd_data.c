@@ -11,7 +11,6 @@
 #include "task/text_task.h"
 #include "task_options.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -266,23 +265,23 @@ static int run_inspect(cli_arguments *arguments) {
 /* ---- the commands ---- */
 
 #define SET_OPTIONS \
-    {"set", 0, CLI_CHOICE, "train|dev|test", NULL, "which set", 0, 0}, \
+    CLI_ROW_CHOICE("set", "train|dev|test", "which set"), \
         {"n", 'n', CLI_INTEGER, "N", "1000", "number of samples", 1, 4294967295.0}, { \
         "seed", 's', CLI_INTEGER, "S", "0", "seed of the data; training uses 0", 0, 9007199254740991.0 \
     }
 
 static const cli_option make_options[] = {
     SET_OPTIONS,
-    {"train-text", 0, CLI_TEXT, "FILE", NULL, "text: the text to train on, UTF-8", 0, 0},
-    {"dev-text", 0, CLI_TEXT, "FILE", NULL, "text: the text to choose by (5 % of --train-text)", 0, 0},
-    {"test-text", 0, CLI_TEXT, "FILE", NULL, "text: the text to score on (5 % of --train-text)", 0, 0},
+    CLI_ROW_TEXT("train-text", 0, "FILE", "text: the text to train on, UTF-8"),
+    CLI_ROW_TEXT("dev-text", 0, "FILE", "text: the text to choose by (5 % of --train-text)"),
+    CLI_ROW_TEXT("test-text", 0, "FILE", "text: the text to score on (5 % of --train-text)"),
     {"vocabulary", 0, CLI_INTEGER, "N", NULL, "text: pieces of a SentencePiece model (none: tokens are bytes)", 257,
      1e6},
-    {"model", 0, CLI_TEXT, "FILE", NULL, "text: a SentencePiece model that is there already", 0, 0},
+    CLI_ROW_TEXT("model", 0, "FILE", "text: a SentencePiece model that is there already"),
     {"image", 0, CLI_INTEGER, "I", "0", "images: which one of the set, counted from 0", 0, 4294967295.0},
-    {"output", 'o', CLI_TEXT, "FILE", NULL,
-     "the .jsonl to write, - for standard output; listops: or a .tsv; images: the .png; text: the folder (data/text)",
-     0, 0},
+    CLI_ROW_TEXT("output", 'o', "FILE",
+                 "the .jsonl to write, - for standard output; listops: or a .tsv; images: the .png; text: the folder "
+                 "(data/text)"),
 };
 
 static const cli_option inspect_options[] = {
@@ -295,12 +294,13 @@ const cli_command cli_command_data_make = {
     .summary = "writes samples of a task, or token files of a text",
     .operands = "TASK",
     .details =
-        "Words: copy, reverse, repeat. Trees: tree-copy, tree-reorder, tree-c3, tree-ops. A line of JSON holds input\n"
-        "and target (token ids without start and end tokens), the same as text, trees as (op left right), and for\n"
-        "trees the paths of the tokens. Problems in characters: addition, substring-index, substring-search; input is\n"
-        "the prompt, target the rest. Sample i of a set depends on the options, the seed, the set and i only;\n"
-        "the trees are the same in either order. Expressions: listops, as JSON lines or as the .tsv of Long Range\n"
-        "Arena. Images: cifar10 and own images, one as a PNG. Text: text, which makes token files of UTF-8 files.",
+        "Words: copy, reverse, repeat. Trees: tree-copy, tree-reorder, tree-c3, tree-ops. A line of JSON holds "
+        "input\nand target (token ids without start and end tokens), the same as text, trees as (op left right), and "
+        "for\ntrees the paths of the tokens. Problems in characters: addition, substring-index, substring-search; "
+        "input is\nthe prompt, target the rest. Sample i of a set depends on the options, the seed, the set and i "
+        "only;\nthe trees are the same in either order. Expressions: listops, as JSON lines or as the .tsv of Long "
+        "Range\nArena. Images: cifar10 and own images, one as a PNG. Text: text, which makes token files of UTF-8 "
+        "files.",
     .examples = "locus data make copy --set test -n 100 --length 24 -o copy.jsonl\n"
                 "locus data make tree-ops --order depth --set test -n 5 -o ops.jsonl\n"
                 "locus data make addition --digits 3 --set test -n 3 -o -\n"
@@ -318,14 +318,15 @@ const cli_command cli_command_data_inspect = {
     .summary = "shows samples and statistics of a task or of a file",
     .operands = "TASK|FILE",
     .details =
-        "Lengths, depths of trees, vocabulary, and the chance rate: the share of the most common target token,\n"
-        "or class. Images: classes, means and deviations of the channels, and whether the files are as "
-        "published.\n"
-        "Files: what data make has written, and the .tsv of Long Range Arena. Own data (pairs, classify, images): "
-        "their\nsets, and how many samples these share.",
-    .examples = "locus data inspect reverse --length 24\nlocus data inspect tree-c3 --depth 3\n"
+        "Lengths, depths of trees, vocabulary, and the chance rate: the share of the most common target token,\nor "
+        "class. Images: classes, means and deviations of the channels, and whether the files are as "
+        "published.\nFiles: what data make has written, and the .tsv of Long Range Arena. Own data (pairs, classify, "
+        "images): their\nsets, and how many samples these share.",
+    .examples = "locus data inspect reverse --length 24\n"
+                "locus data inspect tree-c3 --depth 3\n"
                 "locus data inspect substring-search --show 1\n"
-                "locus data inspect copy.jsonl --json\nlocus data inspect cifar10\n"
+                "locus data inspect copy.jsonl --json\n"
+                "locus data inspect cifar10\n"
                 "locus data inspect pairs --data pairs.jsonl --tokens words\n"
                 "locus data inspect images --data animals --side 32\n",
     .shared = CLI_JSON | CLI_FORMAT,

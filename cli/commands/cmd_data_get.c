@@ -6,7 +6,6 @@
 #include "stop.h"
 #include "task/task_class.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,8 +207,8 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"from", 0, CLI_TEXT, "FILE", NULL, "a URL, an archive (.tar.gz, .tar.xz, .tar) or a folder instead", 0, 0},
-    {"to", 0, CLI_TEXT, "DIR", NULL, "folder to put it in (data/NAME)", 0, 0},
+    CLI_ROW_TEXT("from", 0, "FILE", "a URL, an archive (.tar.gz, .tar.xz, .tar) or a folder instead"),
+    CLI_ROW_TEXT("to", 0, "DIR", "folder to put it in (data/NAME)"),
 };
 
 const cli_command cli_command_data_get = {
@@ -218,11 +217,10 @@ const cli_command cli_command_data_get = {
     .operands = "NAME",
     .details =
         "cifar10 comes from its author's page (162 MiB, 176 MiB unpacked). Every file is checked by its SHA-256, "
-        "and\n"
-        "nothing stands under its own name before it is whole and right. What was half downloaded stays in a "
-        ".part and\n"
-        "is continued by the same command. The other tasks need no download.",
-    .examples = "locus data get cifar10\nlocus data get cifar10 --from ~/cifar-10-binary.tar.gz --to /srv/cifar10\n",
+        "and\nnothing stands under its own name before it is whole and right. What was half downloaded stays in a "
+        ".part and\nis continued by the same command. The other tasks need no download.",
+    .examples = "locus data get cifar10\n"
+                "locus data get cifar10 --from ~/cifar-10-binary.tar.gz --to /srv/cifar10\n",
     .shared = CLI_QUIET,
     CLI_OPTIONS(options),
     .run = run,

@@ -108,15 +108,15 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"positions", 'p', CLI_TEXT, "P", NULL,
-     "0:100, 0,5,7, 0.5,1.25, grid:4x6, a .npy of numbers, or a text file with one path to a line", 0, 0},
-    {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},
+    CLI_ROW_TEXT("positions", 'p', "P",
+                 "0:100, 0,5,7, 0.5,1.25, grid:4x6, a .npy of numbers, or a text file with one path to a line"),
+    CLI_ROW_TEXT("output", 'o', "FILE", "the .npy to write (float32)"),
     {"dim", 'd', CLI_INTEGER, "D", NULL, "model dimension, for the table added to tokens", 1, 1 << 24},
     {"heads", 'H', CLI_INTEGER, "H", NULL, "heads, for operators and scores", 1, 1 << 16},
     {"head-dim", 0, CLI_INTEGER, "D", NULL, "dimension of a head, for operators", 1, 1 << 16},
-    {"operators", 0, CLI_FLAG, NULL, NULL, "write the operators on queries and keys, [n, H, D, D]", 0, 0},
-    {"scores", 0, CLI_FLAG, NULL, NULL, "write the biases on scores, [H, n, n]", 0, 0},
-    {"decay", 0, CLI_FLAG, NULL, NULL, "with --scores: write the factors on scores instead", 0, 0},
+    CLI_ROW_FLAG("operators", "write the operators on queries and keys, [n, H, D, D]"),
+    CLI_ROW_FLAG("scores", "write the biases on scores, [H, n, n]"),
+    CLI_ROW_FLAG("decay", "with --scores: write the factors on scores instead"),
     CLI_ENCODING_OPTIONS,
     CLI_LAYER_OPTION,
 };
@@ -127,9 +127,9 @@ const cli_command cli_command_encode = {
     .operands = "SPEC",
     .details =
         "Without --operators and --scores: the [n, D] table that is added to tokens, or to what the encoder gives "
-        "(chebyshev(site=output)) where nothing is added to tokens. --scores are biases and factors that depend "
-        "on positions alone: content terms (relative) are left out, cope is refused. SPEC may be a pattern over "
-        "layers, with --layer.",
+        "(chebyshev(site=output)) where nothing is added to tokens. --scores are biases and factors that depend on "
+        "positions alone: content terms (relative) are left out, cope is refused. SPEC may be a pattern over layers, "
+        "with --layer.",
     .examples = "locus encode sinusoidal --dim 128 --positions 0:100 -o table.npy\n"
                 "locus encode 'algebraic(group=seq)' --heads 8 --head-dim 64 --positions -5:6 --operators -o w.npy\n"
                 "locus encode 'rope(axes=2)' --heads 1 --head-dim 8 --positions grid:4x6 --operators -o w.npy\n"

@@ -2,9 +2,9 @@
 /* locus eval: scores of a trained run's best parameters on its test set, or on sets of other lengths or depths; classes
  * of pictures. What test sets of other lengths score is kept with the run. */
 #include "command.h"
-#include "eval_pictures.h"
 #include "output.h"
 #include "report/tables/score_columns.h"
+#include "samples/picture_classes.h"
 #include "store_argument.h"
 #include "task_options.h"
 #include "train/checkpoint.h"
@@ -158,6 +158,60 @@ static int score_sets(cli_arguments *arguments, const cli_store *store, const la
     return status;
 }
 
+/* ---- pictures ---- */
+
+static void add_picture(cJSON *list, const lab_picture_classes *of, size_t picture, const char *path) {
+    size_t best[LAB_PICTURE_SHOWN] = {0}, count = lab_picture_best(of, picture, best);
+    cJSON *object = cJSON_CreateObject(), *top = NULL;
+    cJSON_AddStringToObject(object, "picture", path);
+    cJSON_AddStringToObject(object, "class", of->names[best[0]]);
+    top = cJSON_AddArrayToObject(object, "classes");
+    for (size_t k = 0; k < count; k++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "class", of->names[best[k]]);
+        cJSON_AddNumberToObject(item, "probability", (double)of->probabilities[picture * of->classes + best[k]]);
+        cJSON_AddItemToArray(top, item);
+    }
+    cJSON_AddItemToArray(list, object);
+}
+
+static void put_picture(lab_table *table, const lab_picture_classes *of, size_t picture, const char *path) {
+    size_t best[LAB_PICTURE_SHOWN] = {0}, count = lab_picture_best(of, picture, best);
+    lab_table_cell(table, "%s", path);
+    for (size_t k = 0; k < LAB_PICTURE_SHOWN; k++)
+        if (k < count)
+            lab_table_cell(table, "%s %.1f %%", of->names[best[k]],
+                           100.0 * (double)of->probabilities[picture * of->classes + best[k]]);
+        else
+            lab_table_cell(table, "–");
+}
+
+/* Nothing is printed unless all could be read. */
+static int name_pictures(const cli_arguments *arguments, const cli_trained *trained) {
+    static const char *const heads[] = {"picture", "class", "or", "or"};
+    char *const *paths = arguments->operands + 1;
+    const size_t count = arguments->operand_count - 1;
+    const bool json = cli_flag(arguments, "json");
+    cJSON *list = json ? cJSON_CreateArray() : NULL;
+    lab_table *table = json ? NULL : lab_table_create(heads, 1 + LAB_PICTURE_SHOWN);
+    lab_picture_classes of;
+    int status = cli_done(lab_picture_classes_make(&of, trained->model, &trained->config, paths, count, &cli_fault));
+    for (size_t i = 0; status == 0 && i < count; i++)
+        if (json)
+            add_picture(list, &of, i, paths[i]);
+        else
+            put_picture(table, &of, i, paths[i]);
+    lab_picture_classes_free(&of);
+    if (status == 0 && json)
+        return cli_json_print(list);
+    if (status == 0)
+        cli_table_print(table);
+    else
+        lab_table_free(table);
+    cJSON_Delete(status != 0 ? list : NULL);
+    return status;
+}
+
 /* What is asked must fit the run's kind. */
 static int check(const cli_arguments *arguments, const cli_trained *trained) {
     const lab_task *task = trained->task;
@@ -185,14 +239,13 @@ static int point_to_data(lab_train_config *config, const cli_arguments *argument
 }
 
 static int score(cli_arguments *arguments, cli_trained *trained) {
-    const cli_pictures pictures = {arguments->operands + 1, arguments->operand_count - 1};
     int status = check(arguments, trained);
     status = status ? status : cli_trained_load(trained);
     status = status ? status : point_to_data(&trained->config, arguments, trained->folder);
     if (status != 0)
         return status;
-    return pictures.count > 0
-               ? cli_eval_pictures(trained->model, &trained->config, &pictures, cli_flag(arguments, "json"))
+    return arguments->operand_count > 1
+               ? name_pictures(arguments, trained)
                : score_sets(arguments, &trained->store, &trained->run, &trained->config, trained->model);
 }
 
@@ -205,7 +258,7 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"set", 0, CLI_CHOICE, "test|dev|train", NULL, "which set", 0, 0},
+    CLI_ROW_CHOICE("set", "test|dev|train", "which set"),
     {"n", 'n', CLI_INTEGER, "N", NULL, "number of samples (as the run's)", 1, 1e9},
     {"greedy-samples", 0, CLI_INTEGER, "N", NULL, "samples that are decoded greedily (as the run's)", 0, 1e9},
     CLI_STORE_OPTION,
@@ -217,23 +270,18 @@ const cli_command cli_command_eval = {
     .operands = "RUN [PICTURE…]",
     .details =
         "RUN is a name, a unique beginning of one, or a number of 'locus runs'. Accuracy and exact are "
-        "teacher-forced,\n"
-        "greedy exact is autoregressive decoding; chance is the share of the most common target token or "
-        "class.\n\n"
-        "Problems: the share that greedy decoding solves to the letter. Text: perplexity exp(loss) and bits per "
-        "byte, of the whole set\n"
-        "unless -n says how many sequences of it. Expressions: chance is one of the classes, majority the share "
-        "of the most common.\n\n"
-        "--lengths scores test sets of other sizes: words and trees (--depths) of another mean, a text in windows "
-        "of so many tokens,\n"
-        "sums of numbers of just so many digits, strings of so many letters, expressions of so many tokens at "
-        "most. A finished run\n"
-        "keeps these scores ('locus plot lengths' draws them), unless -n, --greedy-samples, --set "
-        "change what is scored.\n\n"
-        "With pictures (PNG, JPEG, PPM or PGM) a run of images names the three most probable classes of each; "
-        "those for cifar10\nhave the size that the model was trained on, own pictures any.\n\n"
-        "Own data: --data with the --dev and --test of the training, or --test alone with another file or "
-        "folder.",
+        "teacher-forced,\ngreedy exact is autoregressive decoding; chance is the share of the most common target "
+        "token or class.\n\n"
+        "Problems: the share that greedy decoding solves to the letter. Text: perplexity exp(loss) and bits per byte, "
+        "of the whole set\nunless -n says how many sequences of it. Expressions: chance is one of the classes, "
+        "majority the share of the most common.\n\n"
+        "--lengths scores test sets of other sizes: words and trees (--depths) of another mean, a text in windows of "
+        "so many tokens,\nsums of numbers of just so many digits, strings of so many letters, expressions of so many "
+        "tokens at most. A finished run\nkeeps these scores ('locus plot lengths' draws them), unless -n, "
+        "--greedy-samples, --set change what is scored.\n\n"
+        "With pictures (PNG, JPEG, PPM or PGM) a run of images names the three most probable classes of each; those "
+        "for cifar10\nhave the size that the model was trained on, own pictures any.\n\n"
+        "Own data: --data with the --dev and --test of the training, or --test alone with another file or folder.",
     .examples = "locus eval copy-rope-smoke-s0 --lengths 16,32,64\n"
                 "locus eval tree-copy-depth-rope --depths 5,7\n"
                 "locus eval text-rope --data data/book --lengths 64,128,256,512\n"

@@ -166,17 +166,15 @@ static int run(cli_arguments *arguments) {
 static const cli_option options[] = {
     {"heads", 'H', CLI_INTEGER, "H", NULL, "heads", 1, 1 << 16},
     {"head-dim", 0, CLI_INTEGER, "D", NULL, "dimension of a head", 1, 1 << 16},
-    {"query", 'q', CLI_TEXT, "FILE", NULL, "query projection, .npy [heads*head_dim, model_dim]", 0, 0},
-    {"key", 'k', CLI_TEXT, "FILE", NULL, "key projection, likewise", 0, 0},
-    {"value", 'v', CLI_TEXT, "FILE", NULL, "with values=on: value projection, likewise", 0, 0},
-    {"out-projection", 0, CLI_TEXT, "FILE", NULL, "with values=on: output projection, [model_dim, heads*head_dim]", 0,
-     0},
-    {"transposed", 0, CLI_FLAG, NULL, NULL, "projections come the other way round: q = x W", 0, 0},
-    {"to", 0, CLI_CHOICE, "rotary|algebraic", NULL, "plain angles, or generators (default: rotary)", 0, 0},
-    {"pairs", 0, CLI_CHOICE, "interleaved|half", NULL,
-     "to rotary: pairs (2i, 2i+1) or (i, i+d/2) (default: interleaved)", 0, 0},
-    {"basis", 0, CLI_CHOICE, "identity|random", NULL, "to algebraic: of the generators (default: identity)", 0, 0},
-    {"output", 'o', CLI_TEXT, "FILE", NULL, "F.safetensors, or a folder for params.safetensors and .npy files", 0, 0},
+    CLI_ROW_TEXT("query", 'q', "FILE", "query projection, .npy [heads*head_dim, model_dim]"),
+    CLI_ROW_TEXT("key", 'k', "FILE", "key projection, likewise"),
+    CLI_ROW_TEXT("value", 'v', "FILE", "with values=on: value projection, likewise"),
+    CLI_ROW_TEXT("out-projection", 0, "FILE", "with values=on: output projection, [model_dim, heads*head_dim]"),
+    CLI_ROW_FLAG("transposed", "projections come the other way round: q = x W"),
+    CLI_ROW_CHOICE("to", "rotary|algebraic", "plain angles, or generators (default: rotary)"),
+    CLI_ROW_CHOICE("pairs", "interleaved|half", "to rotary: pairs (2i, 2i+1) or (i, i+d/2) (default: interleaved)"),
+    CLI_ROW_CHOICE("basis", "identity|random", "to algebraic: of the generators (default: identity)"),
+    CLI_ROW_TEXT("output", 'o', "FILE", "F.safetensors, or a folder for params.safetensors and .npy files"),
     CLI_ENCODING_OPTIONS,
     CLI_LAYER_OPTION,
 };
@@ -187,21 +185,20 @@ const cli_command cli_command_fold = {
     .operands = "SPEC",
     .details =
         "On a sequence, a cycle, a grid and products of these, the operators of an encoding are rotations in a basis "
-        "of "
-        "each head. The basis goes into the projections, exactly; what is left are angles, at the cost of rope. Prints "
-        "the new spec; its parameters are written under their own names, so that the file serves as --params. Beside "
-        "them: fold.basis, T [heads, head_dim, head_dim], with x = T x' for vectors x before and x' after; fold.angles "
-        "[heads, coordinates, pairs]; and the projections given, as query, key, value, output.\n\n"
+        "of each head. The basis goes into the projections, exactly; what is left are angles, at the cost of rope. "
+        "Prints the new spec; its parameters are written under their own names, so that the file serves as --params. "
+        "Beside them: fold.basis, T [heads, head_dim, head_dim], with x = T x' for vectors x before and x' after; "
+        "fold.angles [heads, coordinates, pairs]; and the projections given, as query, key, value, output.\n\n"
         "A projection W is [heads*head_dim, model_dim], q = W x, and the output's [model_dim, heads*head_dim]; "
         "--transposed turns all round. An array [tokens, heads, head_dim] (queries themselves) and a bias "
         "[heads*head_dim] are turned likewise. Parameters come from --params or --seed, which also draws --basis "
-        "random."
-        "\n\nHalf pairs are rope's: they serve seq where all heads have the same angles. Trees have no such basis.",
-    .examples = "locus fold 'algebraic(group=grid:2)' --heads 8 --head-dim 64 --params trained.safetensors --query "
-                "wq.npy --key "
-                "wk.npy -o folded.safetensors\n"
-                "locus fold rope --heads 8 --head-dim 64 --pairs half --query wq.npy --key wk.npy -o half/\n"
-                "locus fold rope --heads 8 --head-dim 64 --to algebraic --basis random -o generators.safetensors\n",
+        "random.\n\n"
+        "Half pairs are rope's: they serve seq where all heads have the same angles. Trees have no such basis.",
+    .examples =
+        "locus fold 'algebraic(group=grid:2)' --heads 8 --head-dim 64 --params trained.safetensors --query wq.npy "
+        "--key wk.npy -o folded.safetensors\n"
+        "locus fold rope --heads 8 --head-dim 64 --pairs half --query wq.npy --key wk.npy -o half/\n"
+        "locus fold rope --heads 8 --head-dim 64 --to algebraic --basis random -o generators.safetensors\n",
     .shared = CLI_JSON | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

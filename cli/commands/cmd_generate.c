@@ -276,16 +276,22 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"input", 'i', CLI_TEXT, "WORD", NULL, "the input, as in \"1 2 3\", or a text as in training; words and own pairs",
-     0, 0},
+    CLI_ROW_TEXT("input", 'i', "WORD", "the input, as in \"1 2 3\", or a text as in training; words and own pairs"),
     {"n", 'n', CLI_INTEGER, "N", "3", "this many samples of the test set; not of text", 1, 100000},
     {"length", 'l', CLI_NUMBER, "MEAN", NULL, "words: mean length of these (as trained)", 1, 1e6},
     {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth of these (as trained)", 0, LAB_TREE_MOST_DEPTH},
-    {"test", 0, CLI_TEXT, "FILE", NULL, "own pairs: the file whose samples are decoded", 0, 0},
-    {"dev", 0, CLI_TEXT, "FILE", NULL, "own pairs: the development file that the run was made with", 0, 0},
-    {"data", 0, CLI_TEXT, "FILE", NULL, "own pairs: the file that the run was made with, whose test set is decoded", 0,
-     0},
-    CLI_DECODER_OPTIONS,
+    CLI_ROW_TEXT("test", 0, "FILE", "own pairs: the file whose samples are decoded"),
+    CLI_ROW_TEXT("dev", 0, "FILE", "own pairs: the development file that the run was made with"),
+    CLI_ROW_TEXT("data", 0, "FILE", "own pairs: the file that the run was made with, whose test set is decoded"),
+    CLI_ROW_TEXT("prompt", 'p', "TEXT", "decoders: what to go on with; -: standard input"),
+    CLI_ROW_TEXT("prompts", 0, "FILE", "decoders: many prompts, one to a line, decoded together"),
+    {"tokens", 0, CLI_INTEGER, "N", NULL, "decoders: most tokens that are added to a prompt", 1, 1e7},
+    {"temperature", 0, CLI_NUMBER, "T", NULL,
+     "decoders: logits are divided by it; 0: the likeliest token (problems: 0, text: 0.8)", 0, 1e6},
+    {"top-k", 0, CLI_INTEGER, "K", "0", "decoders: draw from the K likeliest tokens; 0: from all", 0, 1e9},
+    {"top-p", 0, CLI_NUMBER, "P", NULL, "decoders: draw from the fewest tokens that sum to probability P (text: 0.95)",
+     0, 1},
+    {"seed", 's', CLI_INTEGER, "S", "0", "decoders: of what is drawn", 0, 9007199254740991.0},
     CLI_STORE_OPTION,
 };
 
@@ -293,18 +299,17 @@ const cli_command cli_command_generate = {
     .name = "generate",
     .summary = "decodes words, trees or text with a trained model, token by token",
     .operands = "RUN",
-    .details = "Decoding with a key-value cache. RUN is a name, a unique beginning of one, or a number of "
-               "'locus runs'.\n\n"
-               "Words, trees and own pairs are decoded greedily. A tree grows from the symbols that are generated, in "
-               "the order "
-               "that the run was trained with, and is over when no child is open.\n\n"
-               "A decoder goes on with a prompt: the prompt and what follows are printed as they come, with --quiet "
-               "what follows only. A problem ends with its '#'; without a prompt, -n problems of the test set are "
-               "answered. Texts end after --tokens tokens (256, or what a table of positions has room for).\n\n"
-               "Logits are divided by the temperature; of the tokens the --top-k likeliest are kept, of these the "
-               "fewest whose probabilities sum to --top-p; one of them is drawn with --seed. Problems are decoded "
-               "greedily unless a temperature is given. Ctrl-C ends what is being written: what there is has been "
-               "printed, and the exit status is 1.",
+    .details =
+        "Decoding with a key-value cache. RUN is a name, a unique beginning of one, or a number of 'locus runs'.\n\n"
+        "Words, trees and own pairs are decoded greedily. A tree grows from the symbols that are generated, in the "
+        "order that the run was trained with, and is over when no child is open.\n\n"
+        "A decoder goes on with a prompt: the prompt and what follows are printed as they come, with --quiet what "
+        "follows only. A problem ends with its '#'; without a prompt, -n problems of the test set are answered. Texts "
+        "end after --tokens tokens (256, or what a table of positions has room for).\n\n"
+        "Logits are divided by the temperature; of the tokens the --top-k likeliest are kept, of these the fewest "
+        "whose probabilities sum to --top-p; one of them is drawn with --seed. Problems are decoded greedily unless a "
+        "temperature is given. Ctrl-C ends what is being written: what there is has been printed, and the exit status "
+        "is 1.",
     .examples = "locus generate copy-rope-smoke-s0 --input '3 1 4 1 5 9 2 6'\n"
                 "locus generate 1 -n 5\n"
                 "locus generate pairs-rope --input 'a text of mine'\n"

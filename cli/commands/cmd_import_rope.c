@@ -5,8 +5,7 @@
 #include "output.h"
 
 static const cli_option options[] = {
-    {"attention", 0, CLI_FLAG, NULL, NULL, "says in the spec whatever attention needs: scale, cap, window, sinks", 0,
-     0},
+    CLI_ROW_FLAG("attention", "says in the spec whatever attention needs: scale, cap, window, sinks"),
 };
 
 static int print_json(const lab_rope_config *config) {
@@ -48,16 +47,15 @@ const cli_command cli_command_import_rope = {
         "rope_scaling and rope_parameters (for all layers, or for each type in layer_types), partial_rotary_factor, "
         "rotary_pct, rotary_dim, head_dim, qk_rope_head_dim, mrope_section, rope_local_base_freq, "
         "sliding_window_pattern, no_rope_layers, max_position_embeddings, and a nested text_config. Rope types: "
-        "default, "
-        "linear, dynamic, yarn, llama3, longrope (su), proportional, mrope.\n\n"
+        "default, linear, dynamic, yarn, llama3, longrope (su), proportional, mrope.\n\n"
         "Layers that differ become a pattern: '5*rope(…) / rope(…)' is five layers with one base, then one with "
         "another, and again. What the type of model leaves unsaid (its order of pairs, its usual base) is known for "
         "the common families; for others half pairs are taken, and a note says that this is a guess. Notes, on "
-        "standard error, also name "
-        "fields that mean nothing to the rope type, and what else attention needs: a scale, where in a head the "
-        "dimensions stand that turn. With --json all of them are in the result, windows and caps, too. --attention "
-        "says in the spec itself what attention needs: terms scores(…) with scale, cap, window and sinks. Fields that "
-        "contradict each other, that are missing, or an unknown rope type are errors (exit status 1).\n\n"
+        "standard error, also name fields that mean nothing to the rope type, and what else attention needs: a scale, "
+        "where in a head the dimensions stand that turn. With --json all of them are in the result, windows and caps, "
+        "too. --attention says in the spec itself what attention needs: terms scores(…) with scale, cap, window and "
+        "sinks. Fields that contradict each other, that are missing, or an unknown rope type are errors (exit status "
+        "1).\n\n"
         "Spec and length serve 'locus apply', 'encode', 'fold', 'attend' and 'train'; --length says how long the text "
         "is where frequencies depend on it (dynamic, longrope).",
     .examples = "locus import-rope config.json\n"

@@ -114,9 +114,10 @@ const cli_command cli_command_path = {
     .name = "path",
     .summary = "a path's normal form, inverse, length; relative path and distance of two",
     .operands = "GROUP EXPR [EXPR]",
-    .details = "GROUP is seq, cycle:N, tree:K, grid:R or a product of them, such as 'seq*tree:2'.\n\n"
-               "A path EXPR is an integer on seq and cycle; signed branches on a tree, such as 1+2-2, or 0; a tuple "
-               "such as '(3,1+2)' on a product. With two paths a and b, the relative path is -a + b.",
+    .details =
+        "GROUP is seq, cycle:N, tree:K, grid:R or a product of them, such as 'seq*tree:2'.\n\n"
+        "A path EXPR is an integer on seq and cycle; signed branches on a tree, such as 1+2-2, or 0; a tuple such as "
+        "'(3,1+2)' on a product. With two paths a and b, the relative path is -a + b.",
     .examples = "locus path tree:2 1+2-2\n"
                 "locus path cycle:6 5 -3\n"
                 "locus path 'seq*tree:2' '(3,1+2)' '(4,1)' --json\n",

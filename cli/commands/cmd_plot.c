@@ -39,9 +39,9 @@ static int run_group(cli_arguments *arguments) {
 }
 
 static const cli_option group_options[] = {
-    {"from", 0, CLI_TEXT, "PATH", NULL, "where a relative path begins: 4, 1+2, (3,1+2)", 0, 0},
-    {"to", 0, CLI_TEXT, "PATH", NULL, "where it ends", 0, 0},
-    {"output", 'o', CLI_TEXT, "FILE", NULL, "the " LAB_PICTURE_ENDS " to write", 0, 0},
+    CLI_ROW_TEXT("from", 0, "PATH", "where a relative path begins: 4, 1+2, (3,1+2)"),
+    CLI_ROW_TEXT("to", 0, "PATH", "where it ends"),
+    CLI_ROW_TEXT("output", 'o', "FILE", "the " LAB_PICTURE_ENDS " to write"),
 };
 
 const cli_command cli_command_plot_group = {
@@ -50,8 +50,8 @@ const cli_command cli_command_plot_group = {
     .operands = "GROUP",
     .details =
         "A sequence is a line, a cycle a ring, a grid a grid, a tree a tree, two cycles a torus, a sequence and a "
-        "cycle a tube. In other products the last coordinates make a panel that those before repeat. A path is "
-        "walked step by step, coordinate by coordinate; on a cycle the shorter way round.",
+        "cycle a tube. In other products the last coordinates make a panel that those before repeat. A path is walked "
+        "step by step, coordinate by coordinate; on a cycle the shorter way round.",
     .examples = "locus plot group tree:2 --from 2 --to 1+2 -o tree.svg\n"
                 "locus plot group 'cycle:8*cycle:16' --from '(1,2)' --to '(3,6)' -o torus.png\n",
     CLI_OPTIONS(group_options),
@@ -102,7 +102,7 @@ static void close_job(plot_job *job) {
         {"head-dim", 0,      CLI_INTEGER, "D", NULL, "dimension of a head (default: 32 for each factor of the group)", \
          1,          1 << 12}, \
         {"dim", 'd', CLI_INTEGER, "D", NULL, "model dimension, for encodings at the embedding", 1, 1 << 20}, \
-        {"output", 'o', CLI_TEXT, "FILE", NULL, "the " LAB_PICTURE_ENDS " to write", 0, 0}, CLI_ENCODING_OPTIONS, \
+        CLI_ROW_TEXT("output", 'o', "FILE", "the " LAB_PICTURE_ENDS " to write"), CLI_ENCODING_OPTIONS, \
         CLI_LAYER_OPTION
 
 /* ---- plot similarity ---- */
@@ -163,8 +163,8 @@ static int run_similarity(cli_arguments *arguments) {
 }
 
 static const cli_option similarity_options[] = {
-    {"positions", 'p', CLI_TEXT, "P", NULL, "0:100, 0,5,7, grid:16x16, a .npy, or a text file of paths", 0, 0},
-    {"origin", 0, CLI_TEXT, "PATH", NULL, "the position that all are compared with", 0, 0},
+    CLI_ROW_TEXT("positions", 'p', "P", "0:100, 0,5,7, grid:16x16, a .npy, or a text file of paths"),
+    CLI_ROW_TEXT("origin", 0, "PATH", "the position that all are compared with"),
     ENCODING_OPTIONS,
 };
 
@@ -173,11 +173,10 @@ const cli_command cli_command_plot_similarity = {
     .summary = "draws how similar an encoding makes positions to one of them",
     .operands = "SPEC",
     .details =
-        "The score of a query on the same vector as key, of length 1, unscaled, with factors and biases: the mean over "
-        "heads and random directions, and on a sequence a band of one deviation. Of encodings that only add vectors, "
-        "the "
-        "cosine between two of them. SPEC may be a pattern over layers, with --layer. A curve on a sequence, a field "
-        "on a grid, coloured points elsewhere.",
+        "The score of a query on the same vector as key, of length 1, unscaled, with factors and biases: the mean "
+        "over heads and random directions, and on a sequence a band of one deviation. Of encodings that only add "
+        "vectors, the cosine between two of them. SPEC may be a pattern over layers, with --layer. A curve on a "
+        "sequence, a field on a grid, coloured points elsewhere.",
     .examples =
         "locus plot similarity 'algebraic(group=grid:2)' --positions grid:32x32 --origin '(16,16)' -o grid.svg\n"
         "locus plot similarity rope --positions -64:65 --origin 0 -o rope.svg\n",

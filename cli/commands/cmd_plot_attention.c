@@ -75,12 +75,12 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"input", 'i', CLI_TEXT, "TEXT|FILE", NULL, "what the model reads: a text, or a file that has it", 0, 0},
+    CLI_ROW_TEXT("input", 'i', "TEXT|FILE", "what the model reads: a text, or a file that has it"),
     {"sample", 'n', CLI_INTEGER, "N", "1", "or this sample of the test set", 1, 1e6},
-    {"data", 0, CLI_TEXT, "PATH", NULL, "where the data lie that the sample is of", 0, 0},
-    {"dev", 0, CLI_TEXT, "PATH", NULL, "own data: the development set that the run was made with", 0, 0},
-    {"test", 0, CLI_TEXT, "PATH", NULL, "own data: the test set that the sample is of", 0, 0},
-    {"output", 'o', CLI_TEXT, "FILE", NULL, "the " LAB_PICTURE_ENDS " to write", 0, 0},
+    CLI_ROW_TEXT("data", 0, "PATH", "where the data lie that the sample is of"),
+    CLI_ROW_TEXT("dev", 0, "PATH", "own data: the development set that the run was made with"),
+    CLI_ROW_TEXT("test", 0, "PATH", "own data: the test set that the sample is of"),
+    CLI_ROW_TEXT("output", 'o', "FILE", "the " LAB_PICTURE_ENDS " to write"),
     CLI_STORE_OPTION,
 };
 
@@ -90,14 +90,13 @@ const cli_command cli_command_plot_attention = {
     .operands = "RUN",
     .details =
         "A field for each head (side by side) and layer (below each other): rows are queries, columns keys, dark is a "
-        "weight near 1. Weights are the library's, after the softmax and with all that the encoding does, of the run's "
-        "best parameters. Of an encoder-decoder the encoder's, the decoder's own, and the decoder's of what the "
-        "encoder "
-        "gives, while it reads the right output.\n\n"
+        "weight near 1. Weights are the library's, after the softmax and with all that the encoding does, of the "
+        "run's best parameters. Of an encoder-decoder the encoder's, the decoder's own, and the decoder's of what the "
+        "encoder gives, while it reads the right output.\n\n"
         "--input is what 'locus generate' takes: symbols between spaces for words, problems and texts as they are, "
-        "expressions, texts of labelled sequences. Trees, and what a pretrained encoder reads, come from the test set: "
-        "--sample N. Not drawn are images, whose tokens have no names, kinds of attention without a weight for each "
-        "pair (linear, soft, clustered), and more than 96 tokens.",
+        "expressions, texts of labelled sequences. Trees, and what a pretrained encoder reads, come from the test "
+        "set: --sample N. Not drawn are images, whose tokens have no names, kinds of attention without a weight for "
+        "each pair (linear, soft, clustered), and more than 96 tokens.",
     .examples = "locus plot attention copy-rope-smoke-s0 --input '3 1 4 1 5' -o attention.svg\n"
                 "locus plot attention text-rope --input 'the cat sat' -o attention.pdf\n"
                 "locus plot attention trees --sample 4 -o attention.svg\n",

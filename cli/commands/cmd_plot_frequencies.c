@@ -66,7 +66,7 @@ static int run_frequencies(cli_arguments *arguments) {
 
 static const cli_option frequencies_options[] = {
     {"head-dim", 0, CLI_INTEGER, "D", "128", "dimension of a head", 1, 1 << 12},
-    {"output", 'o', CLI_TEXT, "FILE", NULL, "the " LAB_PICTURE_ENDS " to write", 0, 0},
+    CLI_ROW_TEXT("output", 'o', "FILE", "the " LAB_PICTURE_ENDS " to write"),
     CLI_ENCODING_OPTIONS,
     CLI_LAYER_OPTION,
 };
@@ -132,9 +132,9 @@ static int run_table(cli_arguments *arguments) {
 }
 
 static const cli_option table_options[] = {
-    {"positions", 'p', CLI_TEXT, "P", NULL, "0:100, 0,5,7, a .npy, or a text file of paths", 0, 0},
+    CLI_ROW_TEXT("positions", 'p', "P", "0:100, 0,5,7, a .npy, or a text file of paths"),
     {"dim", 'd', CLI_INTEGER, "D", "128", "dimension of the model", 1, 1 << 14},
-    {"output", 'o', CLI_TEXT, "FILE", NULL, "the " LAB_PICTURE_ENDS " to write", 0, 0},
+    CLI_ROW_TEXT("output", 'o', "FILE", "the " LAB_PICTURE_ENDS " to write"),
     CLI_ENCODING_OPTIONS,
     CLI_LAYER_OPTION,
 };

@@ -64,7 +64,7 @@ static int draw_costs(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"output", 'o', CLI_TEXT, "FILE", NULL, "the " LAB_PICTURE_ENDS " to write", 0, 0},
+    CLI_ROW_TEXT("output", 'o', "FILE", "the " LAB_PICTURE_ENDS " to write"),
     CLI_STORE_OPTION,
 };
 
@@ -80,7 +80,8 @@ const cli_command cli_command_plot_curves = {
     .summary = "draws the learning curves of runs",
     .operands = "RUN [RUN…]",
     .details = TOGETHER,
-    .examples = "locus plot curves 1 2 3 -o curves.svg\nlocus plot curves copy-rope copy-alibi -o curves.pdf\n",
+    .examples = "locus plot curves 1 2 3 -o curves.svg\n"
+                "locus plot curves copy-rope copy-alibi -o curves.pdf\n",
     .shared = CLI_QUIET,
     CLI_OPTIONS(options),
     .run = draw_curves,
@@ -95,7 +96,8 @@ const cli_command cli_command_plot_lengths = {
                         "scores further lengths and keeps the scores with the run: of words their length, of trees "
                         "(--depths) their depth, of a text the context, of sums their digits, of expressions their "
                         "tokens.",
-    .examples = "locus eval 3 --lengths 64,128,256\nlocus plot lengths 3 -o lengths.svg\n",
+    .examples = "locus eval 3 --lengths 64,128,256\n"
+                "locus plot lengths 3 -o lengths.svg\n",
     .shared = CLI_QUIET,
     CLI_OPTIONS(options),
     .run = draw_lengths,

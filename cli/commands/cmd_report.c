@@ -47,20 +47,21 @@ static int run(cli_arguments *arguments) {
 static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, "FILE", "runs/report.html", "the page to write", 0, 0},
     CLI_STORE_OPTION,
-    {"task", 't', CLI_TEXT, "TASK", NULL, "only runs of this task", 0, 0},
-    {"budget", 'b', CLI_TEXT, "BUDGET", NULL, "only runs of this budget", 0, 0},
-    {"setup", 0, CLI_TEXT, "SETUP", NULL, "only runs of this set-up", 0, 0},
-    {"embedding-init", 0, CLI_TEXT, "INIT", NULL, "only runs of this embedding initialisation", 0, 0},
-    {"title", 0, CLI_TEXT, "TEXT", NULL, "title of the page", 0, 0},
+    CLI_ROW_TEXT("task", 't', "TASK", "only runs of this task"),
+    CLI_ROW_TEXT("budget", 'b', "BUDGET", "only runs of this budget"),
+    CLI_ROW_TEXT("setup", 0, "SETUP", "only runs of this set-up"),
+    CLI_ROW_TEXT("embedding-init", 0, "INIT", "only runs of this embedding initialisation"),
+    CLI_ROW_TEXT("title", 0, "TEXT", "title of the page"),
 };
 
 const cli_command cli_command_report = {
     .name = "report",
     .summary = "writes a page with tables, curves, cost and score kernels",
     .operands = "",
-    .details = "One self-contained HTML file without scripts. Runs of different tasks, budgets, set-ups or embedding "
-               "initialisations never share a table. --format prints the tables instead, and --json all numbers; with "
-               "-o it does both.",
+    .details =
+        "One self-contained HTML file without scripts. Runs of different tasks, budgets, set-ups or embedding "
+        "initialisations never share a table. --format prints the tables instead, and --json all numbers; with -o it "
+        "does both.",
     .examples = "locus report --task copy -o copy.html\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET,
     CLI_OPTIONS(options),

@@ -324,44 +324,39 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0},
-    {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or partly as its authors' code", 0, 0},
+    CLI_ROW_CHOICE("budget", "smoke|quick|paper", "sizes and steps: docs/budgets.md"),
+    CLI_ROW_CHOICE("setup", "paper|code", "as the paper says, or partly as its authors' code"),
     {"seeds", 0, CLI_INTEGER, "N", NULL, "repetitions; 3, but 1 for images below budget paper, 10 for roper at it", 1,
      LAB_MOST_SEEDS},
     {"seed", 's', CLI_INTEGER, "S", "0", "the first seed", 0, 9007199254740991.0},
-    {"decay", 0, CLI_CHOICE, "on|off|both", NULL,
-     "as published, for nobody, or each orthogonal scheme with and without", 0, 0},
-    {"embedding-init", 0, CLI_CHOICE, "scaled|unit|both", NULL,
-     "embeddings of variance 1/D, or 1; both for table1 if not given, else scaled", 0, 0},
-    {"factors", 0, CLI_FLAG, NULL, NULL,
-     "table1: with embeddings unit also what is added to them times √D, the logits divided by √D, and both", 0, 0},
-    {"tree-paths", 0, CLI_CHOICE, "own|next|code", NULL,
-     "trees: tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)", 0, 0},
-    {"precision", 0, CLI_CHOICE, "float32|bf16", NULL, "of matrix products; sums, weights and all else are float32", 0,
-     0},
-    {"drop-worst", 0, CLI_FLAG, NULL, NULL, "roper: leave the worst seed of each field out, as published", 0, 0},
-    {"more", 0, CLI_FLAG, NULL, NULL,
-     "table3: also rope on two axes, mixed, string and none; roper: also algebraic with and without values, trees", 0,
-     0},
+    CLI_ROW_CHOICE("decay", "on|off|both", "as published, for nobody, or each orthogonal scheme with and without"),
+    CLI_ROW_CHOICE("embedding-init", "scaled|unit|both",
+                   "embeddings of variance 1/D, or 1; both for table1 if not given, else scaled"),
+    CLI_ROW_FLAG(
+        "factors",
+        "table1: with embeddings unit also what is added to them times √D, the logits divided by √D, and both"),
+    CLI_ROW_CHOICE("tree-paths", "own|next|code",
+                   "trees: tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)"),
+    CLI_ROW_CHOICE("precision", "float32|bf16", "of matrix products; sums, weights and all else are float32"),
+    CLI_ROW_FLAG("drop-worst", "roper: leave the worst seed of each field out, as published"),
+    CLI_ROW_FLAG(
+        "more",
+        "table3: also rope on two axes, mixed, string and none; roper: also algebraic with and without values, trees"),
     {"columns", 'c', CLI_LIST, "NAME,NAME,…", NULL, "a part of the table: tree-copy, copy-unit, addition, digit", 0, 0},
     {"rows", 'r', CLI_LIST, "NAME,NAME,…", NULL, "a part of the table: rope, algebraic, algebraic-tree", 0, 0},
     {"jobs", 'j', CLI_INTEGER, "N", "1", "trainings side by side; timings are then of a shared machine", 1, 256},
-    {"data", 0, CLI_TEXT, "PATH", NULL,
-     "table3: folder or archive of the images (data/cifar10); roper: the text's folder (data/text); listops: "
-     "expressions "
-     "to read (they are drawn)",
-     0, 0},
-    {"pretrained", 0, CLI_TEXT, "DIR", NULL,
-     "listops: an encoder (config.json, model.safetensors, vocab.txt), with chebyshev(site=output) and alone", 0, 0},
+    CLI_ROW_TEXT("data", 0, "PATH",
+                 "table3: folder or archive of the images (data/cifar10); roper: the text's folder (data/text); "
+                 "listops: expressions to read (they are drawn)"),
+    CLI_ROW_TEXT(
+        "pretrained", 0, "DIR",
+        "listops: an encoder (config.json, model.safetensors, vocab.txt), with chebyshev(site=output) and alone"),
     CLI_STORE_OPTION,
     CLI_SWEEP_OPTIONS,
-    {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},
-    {"from", 0, CLI_TEXT, "FILE", NULL, "make the Markdown file beside this JSON file of runs again; train nothing", 0,
-     0},
-    {"output", 'o', CLI_TEXT, "PAGE.html", NULL,
-     "with --from: write the runs' page, with their curves, and nothing else", 0, 0},
-    {"check", 0, CLI_FLAG, NULL, NULL, "with --from: write nothing, say what in the Markdown file its runs do not give",
-     0, 0},
+    CLI_ROW_FLAG("no-page", "write no page"),
+    CLI_ROW_TEXT("from", 0, "FILE", "make the Markdown file beside this JSON file of runs again; train nothing"),
+    CLI_ROW_TEXT("output", 'o', "PAGE.html", "with --from: write the runs' page, with their curves, and nothing else"),
+    CLI_ROW_FLAG("check", "with --from: write nothing, say what in the Markdown file its runs do not give"),
 };
 
 const cli_command cli_command_reproduce = {
@@ -370,19 +365,19 @@ const cli_command cli_command_reproduce = {
     .operands = "[table1|table2|table3|roper|listops]",
     .details =
         "table1: sequences; table2: trees; table3: images (Algebraic Positional Encodings, Kogkalidis, Bernardy and "
-        "Garg 2024).\n"
-        "roper: values turned or not, on addition, two substring tasks and text (Harik and Jayasiri 2022).\n"
-        "listops: nested expressions, their value and whether it is odd, flat positions and a tree's (Hastings 2024).\n"
-        "Every training is a run of the store, as 'locus train' makes it. Trainings that are done are not\n"
-        "repeated, and one that was stopped or killed goes on: the same command finishes an interrupted table.\n\n"
-        "The claims are called SUPPORTED, OPEN or CONTRADICTED by what was measured, from means over\n"
-        "seeds by rules that were written before (docs/reproduction.md). A Markdown file, a page and\n"
-        "the runs as JSON are written beside the store.\n\n"
+        "Garg 2024).\nroper: values turned or not, on addition, two substring tasks and text (Harik and Jayasiri "
+        "2022).\nlistops: nested expressions, their value and whether it is odd, flat positions and a tree's "
+        "(Hastings 2024).\nEvery training is a run of the store, as 'locus train' makes it. Trainings that are done "
+        "are not\nrepeated, and one that was stopped or killed goes on: the same command finishes an interrupted "
+        "table.\n\n"
+        "The claims are called SUPPORTED, OPEN or CONTRADICTED by what was measured, from means over\nseeds by rules "
+        "that were written before (docs/reproduction.md). A Markdown file, a page and\nthe runs as JSON are written "
+        "beside the store.\n\n"
         "--sbatch and --parallel deal the trainings to many machines; docs/sweeps.md tells how.\n\n"
-        "--from makes the Markdown file again from that JSON: no store, no data and no other option are needed.\n"
-        "What was written by hand below the generated part (from '## Conditions' on) stays. --check compares\n"
-        "instead, and asks of what was written by hand, too, that the runs give it. -o makes the page of curves\n"
-        "instead; trained encodings, whose checkpoints are not in the file, are not drawn.",
+        "--from makes the Markdown file again from that JSON: no store, no data and no other option are needed.\nWhat "
+        "was written by hand below the generated part (from '## Conditions' on) stays. --check compares\ninstead, and "
+        "asks of what was written by hand, too, that the runs give it. -o makes the page of curves\ninstead; trained "
+        "encodings, whose checkpoints are not in the file, are not drawn.",
     .examples = "locus reproduce table1 --budget smoke --seeds 1\n"
                 "locus reproduce table2 --budget quick --jobs 2 --threads 1\n"
                 "locus reproduce table2 --budget quick --decay both --columns tree-reorder --rows rope,algebraic\n"

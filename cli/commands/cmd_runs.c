@@ -3,8 +3,7 @@
 #include "command.h"
 #include "io/printable.h"
 #include "output.h"
-#include "runs_edit.h"
-#include "runs_file.h"
+#include "runs_words.h"
 #include "store_argument.h"
 #include "train/checkpoint.h"
 #include "train/configuration/config.h"
@@ -81,19 +80,13 @@ static void add_row(lab_table *table, const lab_run *run, double accuracy, bool 
         lab_table_none(table);
 }
 
-static void free_runs(lab_run *runs, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        lab_run_free(&runs[i]);
-    free(runs);
-}
-
 static int list_json(const cli_store *store, const lab_run *runs, size_t count) {
     cJSON *array = cJSON_CreateArray();
     for (size_t i = 0; i < count; i++) {
-        cJSON *run = cli_run_json(store, &runs[i]);
-        if (run == NULL) { /* told */
+        cJSON *run = lab_run_json(store->store, &runs[i], &cli_fault);
+        if (run == NULL) {
             cJSON_Delete(array);
-            return 1;
+            return cli_error(&cli_fault);
         }
         cJSON_AddItemToArray(array, run);
     }
@@ -134,7 +127,7 @@ static int list(const cli_store *store, cli_arguments *arguments) {
     if (lab_store_runs(store->store, &filter, &runs, &count, &cli_fault) != LOCUS_OK)
         return cli_error(&cli_fault);
     const int status = (cli_flag(arguments, "json") ? list_json : list_table)(store, runs, count);
-    free_runs(runs, count);
+    lab_runs_free(runs, count);
     return status;
 }
 
@@ -145,11 +138,13 @@ static int show(const cli_store *store, const char *operand, bool json) {
     int status = cli_store_find(store, operand, &run);
     if (status != 0)
         return status;
-    cJSON *root = cli_run_json(store, &run);
+    cJSON *root = lab_run_json(store->store, &run, &cli_fault);
     lab_run_free(&run);
-    if (json && root != NULL)
+    if (root == NULL)
+        return cli_error(&cli_fault);
+    if (json)
         return cli_json_print(root);
-    for (cJSON *item = root != NULL ? root->child : NULL; item != NULL && status == 0; item = item->next) {
+    for (cJSON *item = root->child; item != NULL && status == 0; item = item->next) {
         if (cJSON_IsString(item) && item->valuestring[0] != '\0') {
             lab_printable(item->valuestring, ""); /* one line for each */
             cli_print("%-18s %s\n", item->string, item->valuestring);
@@ -165,7 +160,7 @@ static int show(const cli_store *store, const char *operand, bool json) {
         }
     }
     cJSON_Delete(root);
-    return root == NULL ? 1 : status;
+    return status;
 }
 
 /* ---- the words ---- */
@@ -226,13 +221,13 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"task", 't', CLI_TEXT, "TASK", NULL, "only runs of this task", 0, 0},
-    {"encoding", 'e', CLI_TEXT, "SPEC", NULL, "only runs of this encoding, written as the list shows it", 0, 0},
-    {"output", 'o', CLI_TEXT, "PATH", NULL, "export: the file that is written, of tensorboard the folder", 0, 0},
-    {"format", 0, CLI_CHOICE, CLI_FORMATS "|tensorboard", NULL,
-     "how tables are printed; --json is short for json. export: json (the default), csv or tensorboard", 0, 0},
-    {"checkpoints", 0, CLI_FLAG, NULL, NULL,
-     "import: also the checkpoints beside each store, and with them the runs that are not finished", 0, 0},
+    CLI_ROW_TEXT("task", 't', "TASK", "only runs of this task"),
+    CLI_ROW_TEXT("encoding", 'e', "SPEC", "only runs of this encoding, written as the list shows it"),
+    CLI_ROW_TEXT("output", 'o', "PATH", "export: the file that is written, of tensorboard the folder"),
+    CLI_ROW_CHOICE("format", CLI_FORMATS "|tensorboard",
+                   "how tables are printed; --json is short for json. export: json (the default), csv or tensorboard"),
+    CLI_ROW_FLAG("checkpoints",
+                 "import: also the checkpoints beside each store, and with them the runs that are not finished"),
     CLI_STORE_OPTION,
 };
 
@@ -242,28 +237,27 @@ const cli_command cli_command_runs = {
     .operands = "[show|diff|rename|note|delete|export|import] [RUN…]",
     .details =
         "'runs' lists all, 'runs show RUN' tells everything about one, 'runs diff RUN RUN' in what configurations and "
-        "scores\n"
-        "of two differ. 'runs rename RUN NAME' changes a name, 'runs note RUN TEXT' keeps a note beside a run, "
-        "'runs delete RUN'\n"
-        "removes its row, metrics and checkpoints. RUN is a name, a unique beginning of one, or a number.\n\n"
+        "scores\nof two differ. 'runs rename RUN NAME' changes a name, 'runs note RUN TEXT' keeps a note beside a "
+        "run, 'runs delete RUN'\nremoves its row, metrics and checkpoints. RUN is a name, a unique beginning of one, "
+        "or a number.\n\n"
         "'runs export -o FILE' writes finished runs, all or those that are named, as JSON: configuration, seed, "
-        "version,\n"
-        "scores and curves (docs/reproduction.md), no checkpoints. 'runs import FILE…' takes such files into a store, "
-        "all\n"
-        "of a file or nothing; what is there already is passed over. Tables and pages are made of imported runs as of\n"
-        "others; 'eval', 'generate' and new test lengths need a checkpoint, which they do not have.\n\n"
+        "version,\nscores and curves (docs/reproduction.md), no checkpoints. 'runs import FILE…' takes such files "
+        "into a store, all\nof a file or nothing; what is there already is passed over. Tables and pages are made of "
+        "imported runs as of\nothers; 'eval', 'generate' and new test lengths need a checkpoint, which they do not "
+        "have.\n\n"
         "'runs import' takes whole stores, too, and merges them: a training (configuration and seed) that two stores "
-        "have is\n"
-        "kept once, if both say the same of it, and refused if not. --checkpoints brings the files beside them, and "
-        "runs that are\n"
-        "not finished, which go on from theirs (docs/sweeps.md).\n\n"
+        "have is\nkept once, if both say the same of it, and refused if not. --checkpoints brings the files beside "
+        "them, and runs that are\nnot finished, which go on from theirs (docs/sweeps.md).\n\n"
         "'runs export --format csv -o FILE' writes every score and every point of a curve as a line, --format "
-        "tensorboard\n"
-        "-o FOLDER event files that TensorBoard reads. docs/store.md has the store's tables, to ask in SQL.",
-    .examples = "locus runs --task copy\nlocus runs show 3 --json\nlocus runs diff 3 4\n"
+        "tensorboard\n-o FOLDER event files that TensorBoard reads. docs/store.md has the store's tables, to ask in "
+        "SQL.",
+    .examples = "locus runs --task copy\n"
+                "locus runs show 3 --json\n"
+                "locus runs diff 3 4\n"
                 "locus runs note 3 'the one in the talk'\n"
                 "locus runs delete copy-rope-smoke-s0-1a2b3c4d\n"
-                "locus runs export --task copy -o copy.json\nlocus runs import copy.json --store other/locus.db\n"
+                "locus runs export --task copy -o copy.json\n"
+                "locus runs import copy.json --store other/locus.db\n"
                 "locus runs import parts/part-*.db --checkpoints\n"
                 "locus runs export --format tensorboard -o board\n",
     .shared = CLI_JSON | CLI_QUIET,

@@ -16,7 +16,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The line in place, and of images a line for each epoch that stays. */
 typedef struct watcher {
@@ -78,8 +77,8 @@ static void print_scores(const lab_final *finals, size_t count, const lab_task_c
 
 static int print_run(const cli_store *store, const lab_run *run, bool json) {
     if (json) {
-        cJSON *root = cli_run_json(store, run);
-        return root == NULL ? 1 : cli_json_print(root);
+        cJSON *root = lab_run_json(store->store, run, &cli_fault);
+        return root == NULL ? cli_error(&cli_fault) : cli_json_print(root);
     }
     lab_final *finals;
     size_t count;
@@ -223,19 +222,18 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"task", 't', CLI_TEXT, CLI_TASK_VALUE, NULL, "what is learned", 0, 0},
-    {"encoding", 'e', CLI_TEXT, "SPEC", NULL, "the positional encoding, or a pattern over layers: 3*rope / none", 0, 0},
+    CLI_ROW_TEXT("task", 't', CLI_TASK_VALUE, "what is learned"),
+    CLI_ROW_TEXT("encoding", 'e', "SPEC", "the positional encoding, or a pattern over layers: 3*rope / none"),
     {"seed", 's', CLI_INTEGER, "S", "0", "seed of initialisation, shuffling and dropout", 0, 9007199254740991.0},
-    {"embedding-init", 0, CLI_CHOICE, "scaled|unit|plain", NULL,
-     "embeddings of variance 1/D, or 1 as the authors' code, or 0.02² and unscaled, as BERT's", 0, 0},
-    {"init-from", 0, CLI_TEXT, "RUN|FILE", NULL,
-     "begins with the best parameters of a run, or those of a .safetensors, of the same model", 0, 0},
-    {"continue", 0, CLI_TEXT, "RUN", NULL, "goes on from a finished run, for --steps more, as a run of its own", 0, 0},
-    {"keep-optimizer", 0, CLI_FLAG, NULL, NULL,
-     "keep the optimiser's state when it is done, so that --continue can go on", 0, 0},
+    CLI_ROW_CHOICE("embedding-init", "scaled|unit|plain",
+                   "embeddings of variance 1/D, or 1 as the authors' code, or 0.02² and unscaled, as BERT's"),
+    CLI_ROW_TEXT("init-from", 0, "RUN|FILE",
+                 "begins with the best parameters of a run, or those of a .safetensors, of the same model"),
+    CLI_ROW_TEXT("continue", 0, "RUN", "goes on from a finished run, for --steps more, as a run of its own"),
+    CLI_ROW_FLAG("keep-optimizer", "keep the optimiser's state when it is done, so that --continue can go on"),
     CLI_STORE_OPTION,
-    {"name", 0, CLI_TEXT, "NAME", NULL, "name of the run; made from its configuration if not given", 0, 0},
-    {"restart", 0, CLI_FLAG, NULL, NULL, "throw away what the run has so far", 0, 0},
+    CLI_ROW_TEXT("name", 0, "NAME", "name of the run; made from its configuration if not given"),
+    CLI_ROW_FLAG("restart", "throw away what the run has so far"),
 };
 
 const cli_command cli_command_train = {
@@ -244,44 +242,34 @@ const cli_command cli_command_train = {
     .operands = "",
     .details =
         "Words and trees: trains an encoder-decoder Transformer, keeps the parameters of the best development loss, "
-        "and scores them on the\n"
-        "test set: token accuracy and exact matches under teacher forcing, and exact matches of greedy decoding; trees "
-        "also by depth and number of nodes.\n\n"
+        "and scores them on the\ntest set: token accuracy and exact matches under teacher forcing, and exact matches "
+        "of greedy decoding; trees also by depth and number of nodes.\n\n"
         "Images: trains a compact convolutional Transformer, scores the test set after every epoch, as published, and "
         "keeps the parameters of the best accuracy.\n\n"
         "Problems (addition, substring-index, substring-search) and text: trains a decoder on sequences; the share of "
-        "problems that greedy\n"
-        "decoding solves to the letter, or perplexity and bits per byte of the whole test text ('locus data make text' "
-        "makes its folder).\n\n"
+        "problems that greedy\ndecoding solves to the letter, or perplexity and bits per byte of the whole test text "
+        "('locus data make text' makes its folder).\n\n"
         "Expressions (listops): trains an encoder with a classifier, or fine-tunes a pretrained one (--pretrained: a "
-        "folder with config.json,\n"
-        "model.safetensors and vocab.txt; the encoding is added to its own positions).\n\n"
+        "folder with config.json,\nmodel.safetensors and vocab.txt; the encoding is added to its own positions).\n\n"
         "Own data (pairs, classify, images): --data names a file or folder, --dev and --test those of the other sets, "
         "else parts of the first;\npairs are trained as words and trees are, labelled sequences as expressions, "
         "pictures as images but for a development set of their own.\n\n"
         "The same command goes on with a run that was stopped or killed, and ends with the same bits as one that was "
-        "not.\n"
-        "A run that is done is not trained again. Ctrl-C stops after the step and writes a checkpoint; so does "
-        "SIGTERM, "
-        "and exits with\n75: a scheduler queues it again.\n\n"
+        "not.\nA run that is done is not trained again. Ctrl-C stops after the step and writes a checkpoint; so does "
+        "SIGTERM, and exits with\n75: a scheduler queues it again.\n\n"
         "--shards V deals each batch to V parts, which ranks share: mpirun -n R locus train --shards V ..., R a power "
         "of two up to V,\ngives the same bits for every R, and may go on with another.\n\n"
-        "--init-from begins with the best parameters of another run of the same model, or with those of a .safetensors "
-        "file, and\nwith a new optimiser; data, rates and lengths may be others.\n\n"
+        "--init-from begins with the best parameters of another run of the same model, or with those of a "
+        ".safetensors file, and\nwith a new optimiser; data, rates and lengths may be others.\n\n"
         "--continue makes a new run that goes on from a finished one, with its parameters, its optimiser and its "
-        "curves, "
-        "for --steps\n"
-        "more; the other was trained with --keep-optimizer. With --schedule constant it ends with the bits that one "
-        "long "
-        "run would\nhave; a cosine is taken where the longer training would have it. All other settings are the "
-        "parent's, and so must the data be.\n\n"
+        "curves, for --steps\nmore; the other was trained with --keep-optimizer. With --schedule constant it ends "
+        "with the bits that one long run would\nhave; a cosine is taken where the longer training would have it. All "
+        "other settings are the parent's, and so must the data be.\n\n"
         "A pattern 'N*SPEC / SPEC / ...' gives layers their encodings in turn, each for N layers, and begins again "
-        "when it\n"
-        "is used up; the encoder's and the decoder's layers count from the first alike.\n\n"
-        "--attention is that of the encoder, and of every other attention that the kind can serve; soft and clustered\n"
-        "attention cannot be causal, so that the decoder's own stays softmax. Linear and soft attention have no "
-        "weights\n"
-        "to drop: dropout acts on activations only.\n\n"
+        "when it\nis used up; the encoder's and the decoder's layers count from the first alike.\n\n"
+        "--attention is that of the encoder, and of every other attention that the kind can serve; soft and "
+        "clustered\nattention cannot be causal, so that the decoder's own stays softmax. Linear and soft attention "
+        "have no weights\nto drop: dropout acts on activations only.\n\n"
         "A size that differs from the budget's makes the budget 'custom' in tables, so that budgets are never mixed.",
     .examples =
         "locus train --task copy --encoding rope --budget smoke --test-lengths 32\n"
@@ -295,8 +283,7 @@ const cli_command cli_command_train = {
         "locus train --task text --encoding rope --data data/book --budget quick\n"
         "locus train --task listops --target parity --encoding 'algebraic(group=tree:5)' --budget quick\n"
         "locus train --task pairs --data pairs.jsonl --tokens words --encoding rope --budget smoke\n"
-        "locus train --task images --data animals --side 32 --encoding 'algebraic(group=grid:2)' --budget "
-        "smoke\n"
+        "locus train --task images --data animals --side 32 --encoding 'algebraic(group=grid:2)' --budget smoke\n"
         "locus train --task cifar10 --encoding 'algebraic(group=grid:2)' --budget quick --data data/cifar10\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS | CLI_RANKS,
     CLI_OPTIONS(options),

@@ -84,9 +84,7 @@ static int write_file(lab_store *store, const cJSON *head, const lab_result *res
     locus_status status = lab_store_runs(store, NULL, &runs, &count, &cli_fault);
     if (status == LOCUS_OK)
         status = lab_run_file_write(store, runs, choose(runs, count, result), head, path, &cli_fault);
-    for (size_t i = 0; i < count; i++)
-        lab_run_free(&runs[i]);
-    free(runs);
+    lab_runs_free(runs, count);
     return cli_done(status);
 }
 

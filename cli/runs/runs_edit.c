@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See runs_edit.h. */
-#include "runs_edit.h"
+/* See runs_words.h. */
+#include "runs_words.h"
 
 #include "output.h"
 #include "train/store/run_folder.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -172,8 +171,8 @@ int cli_runs_diff(const cli_store *store, const cli_arguments *arguments) {
     int status = 0;
     for (size_t i = 0; status == 0 && i < 2; i++) {
         status = cli_store_find(store, arguments->operands[i + 1], &runs[i]);
-        json[i] = status == 0 ? cli_run_json(store, &runs[i]) : NULL;
-        status = status == 0 && json[i] == NULL ? 1 : status;
+        json[i] = status == 0 ? lab_run_json(store->store, &runs[i], &cli_fault) : NULL;
+        status = status == 0 && json[i] == NULL ? cli_error(&cli_fault) : status;
     }
     if (status == 0)
         print_differences(json[0], json[1]);

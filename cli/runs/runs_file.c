@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runs_file.h"
+#include "runs_words.h"
 
 #include "io/folder.h"
 #include "output.h"
@@ -9,12 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static void free_runs(lab_run *runs, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        lab_run_free(&runs[i]);
-    free(runs);
-}
 
 /* ---- export ---- */
 
@@ -74,7 +68,7 @@ int cli_runs_export(const cli_store *store, const cli_arguments *arguments) {
         cli_note("%zu that %s not finished %s left out", count - done, count - done == 1 ? "is" : "are",
                  count - done == 1 ? "is" : "are");
     }
-    free_runs(runs, count);
+    lab_runs_free(runs, count);
     return status;
 }
 

@@ -2,12 +2,12 @@
 /* See sweep.h. */
 #include "sweep.h"
 
+#include "jobs/sweep_script.h"
 #include "output.h"
 #include "store_argument.h"
-#include "sweep_script.h"
+#include "task_options.h"
 #include "train/configuration/config.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,7 +183,18 @@ bool cli_sweep_asked(const cli_arguments *arguments) {
 }
 
 int cli_sweep_print(const cli_arguments *arguments, const lab_cells *cells, const char *parts) {
+    const lab_sweep sweep = {.line = arguments->command_line,
+                             .command = arguments->command->name,
+                             .threads = cli_given_by_user(arguments, "threads") ? cli_text(arguments, "threads") : "1",
+                             .jobs = cli_text(arguments, "jobs"),
+                             .count = cells->count,
+                             .parts = parts};
     if (cli_flag(arguments, "list"))
         return list(arguments, cells);
-    return (cli_flag(arguments, "sbatch") ? cli_sweep_sbatch : cli_sweep_parallel)(arguments, cells->count, parts);
+    if (cli_was_given(arguments, "restart"))
+        return cli_usage_error("--restart: a task that is queued again would throw away what it has; leave it out");
+    const bool slurm = cli_flag(arguments, "sbatch");
+    return (slurm ? lab_sweep_sbatch : lab_sweep_parallel)(stdout, &sweep, &cli_fault) == LOCUS_OK
+               ? 0
+               : cli_refusal(&cli_fault);
 }

@@ -9,12 +9,12 @@
 
 /* clang-format off */
 #define CLI_SWEEP_OPTIONS \
-    {"list", 0, CLI_FLAG, NULL, NULL, "print the trainings and how they stand; train nothing", 0, 0}, \
+    CLI_ROW_FLAG("list", "print the trainings and how they stand; train nothing"), \
     {"only", 0, CLI_TEXTS, "N|NAME,…", NULL, \
      "train these of --list, by number or name, and print no table; may be given again", 0, 0}, \
-    {"sbatch", 0, CLI_FLAG, NULL, NULL, \
-     "print a Slurm script: a task for each training, then a job that prints the table; train nothing", 0, 0}, \
-    {"parallel", 0, CLI_FLAG, NULL, NULL, "print a line for GNU parallel that does the same; train nothing", 0, 0}
+    CLI_ROW_FLAG("sbatch", \
+                 "print a Slurm script: a task for each training, then a job that prints the table; train nothing"), \
+    CLI_ROW_FLAG("parallel", "print a line for GNU parallel that does the same; train nothing")
 /* clang-format on */
 
 /* After the cells are made: numbers them from 1 in their order, and leaves those that --only names, if it is given. 0,

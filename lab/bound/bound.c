@@ -159,6 +159,51 @@ locus_status lab_attend(const locus_plan *plan, const locus_attention_options *o
     return status;
 }
 
+locus_status lab_plan_backward(const locus_plan *plan, const locus_attention_options *options,
+                               const locus_attention_tensors *tensors, const locus_attention_gradients *gradients,
+                               const locus_execution *how, locus_error *error) {
+    const size_t bytes = locus_attention_workspace(plan, options, tensors->query->dtype, LOCUS_PASS_BACKWARD, NULL);
+    locus_workspace workspace;
+    locus_status status = take_workspace(&workspace, bytes, error);
+    const locus_execution execution = execution_in(how, workspace);
+    if (status == LOCUS_OK)
+        status = locus_attention_backward(plan, options, tensors, gradients, &execution, error);
+    locus_release(workspace.data, workspace.bytes);
+    return status;
+}
+
+locus_status lab_plan_weights(const locus_plan *plan, const locus_attention_options *options,
+                              const locus_attention_weights_call *call, const locus_execution *how,
+                              locus_error *error) {
+    const size_t bytes = locus_attention_weights_workspace(plan, options, call->query->dtype, NULL);
+    locus_workspace workspace;
+    locus_status status = take_workspace(&workspace, bytes, error);
+    const locus_execution execution = execution_in(how, workspace);
+    if (status == LOCUS_OK)
+        status = locus_attention_weights(plan, options, call, &execution, error);
+    locus_release(workspace.data, workspace.bytes);
+    return status;
+}
+
+locus_status lab_bound_gradients(const lab_bound *bound, locus_tensor **gradients, locus_error *error) {
+    locus_tensor *made = calloc(bound->count + 1, sizeof *made);
+    bool good = made != NULL;
+    for (size_t i = 0; good && i < bound->count; i++) {
+        made[i] = bound->values[i];
+        made[i].data = calloc(locus_tensor_count(&made[i]) + 1, sizeof(double));
+        good = made[i].data != NULL;
+    }
+    *gradients = made;
+    return good ? LOCUS_OK : lab_fail_memory(error, "the parameters' gradients");
+}
+
+void lab_bound_gradients_free(const lab_bound *bound, locus_tensor **gradients) {
+    for (size_t i = 0; *gradients && i < bound->count; i++)
+        free((*gradients)[i].data);
+    free(*gradients);
+    *gradients = NULL;
+}
+
 locus_status lab_attend_pairs(const locus_plan *plan, double scale, const locus_attention_tensors *tensors,
                               locus_error *error) {
     locus_attention_options options = locus_attention_default();

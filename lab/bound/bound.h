@@ -43,11 +43,22 @@ char *lab_spec_of(const locus_encoding *encoding);
 locus_status lab_bound_plan(const lab_bound *bound, const locus_positions *queries, const locus_positions *keys,
                             const locus_execution *how, locus_plan **plan, locus_error *error);
 
-/* locus_apply in place and locus_attention_forward, each in a workspace that lives for the call. `how` as above. */
+/* locus_apply in place, locus_attention_forward and the like, each in a workspace that lives for the call. `how` as
+ * above. */
 locus_status lab_apply(const locus_plan *plan, locus_role role, locus_direction direction, const locus_tensor *x,
                        const locus_execution *how, locus_error *error);
 locus_status lab_attend(const locus_plan *plan, const locus_attention_options *options,
                         const locus_attention_tensors *tensors, const locus_execution *how, locus_error *error);
+
+locus_status lab_plan_backward(const locus_plan *plan, const locus_attention_options *options,
+                               const locus_attention_tensors *tensors, const locus_attention_gradients *gradients,
+                               const locus_execution *how, locus_error *error);
+locus_status lab_plan_weights(const locus_plan *plan, const locus_attention_options *options,
+                              const locus_attention_weights_call *call, const locus_execution *how, locus_error *error);
+
+/* Room for the gradients of bound->count parameters, float64, all zero; from malloc. */
+locus_status lab_bound_gradients(const lab_bound *bound, locus_tensor **gradients, locus_error *error);
+void lab_bound_gradients_free(const lab_bound *bound, locus_tensor **gradients);
 
 /* lab_attend for pairs: where every sequence of the plan is one query and one key, tensors->log_sum_exp receives the
  * scores themselves, q'·k'·scale with factors and biases, and the output is the value as the value site leaves it.

@@ -3,49 +3,50 @@
  *
  * Problems are written with one character for each token. Texts are written with the tokenizer whose files lie in the
  * run's folder. */
-#ifndef CLI_GENERATE_PROMPTS_H
-#define CLI_GENERATE_PROMPTS_H
+#ifndef LAB_PROMPTS_H
+#define LAB_PROMPTS_H
 
-#include "options.h"
 #include "text/tokenizer.h"
 #include "train/train.h"
 
-enum { CLI_PIECE = 256 }; /* bytes that a token is at most */
+enum { LAB_PIECE = 256 }; /* bytes that a token is at most */
 
-typedef struct cli_writing {
+typedef struct lab_writing {
     const lab_task *task;
     lab_task_options options; /* of the run's data */
     size_t vocabulary;
     lab_tokenizer *tokenizer; /* NULL: task->characters */
-} cli_writing;
+} lab_writing;
 
-/* `folder`: of the run. 0, or 1 after one line on standard error. */
-int cli_writing_open(cli_writing *writing, const lab_train_config *config, const char *folder);
-void cli_writing_close(cli_writing *writing);
+/* `folder`: of the run. Close it in any case. */
+locus_status lab_writing_open(lab_writing *writing, const lab_train_config *config, const char *folder,
+                              locus_error *error);
+void lab_writing_close(lab_writing *writing);
 
 /* Packed: tokens of prompt p are offsets[p] … offsets[p + 1] − 1, one or more. */
-typedef struct cli_prompts {
+typedef struct lab_prompts {
     size_t count;
     char **texts; /* [count] */
     size_t *offsets;
     int32_t *tokens;
     lab_dataset drawn; /* problems of the test set, with their answers; samples 0: prompts were given */
-} cli_prompts;
+} lab_prompts;
 
-/* --prompt TEXT, "-" for standard input, whose last line end is dropped; or --prompts FILE, one to a line. 0; 1 or 2
- * after one line on standard error. */
-int cli_prompts_read(cli_prompts *prompts, const cli_arguments *arguments, const cli_writing *writing);
-/* The first -n problems of the test set. */
-int cli_prompts_draw(cli_prompts *prompts, const cli_arguments *arguments, const lab_train_config *config);
-void cli_prompts_free(cli_prompts *prompts);
+/* Each fills an empty list: a text; all of standard input, whose last line end is dropped; a file's lines; the first
+ * problems of the test set. */
+locus_status lab_prompts_typed(lab_prompts *prompts, const lab_writing *writing, const char *text, locus_error *error);
+locus_status lab_prompts_piped(lab_prompts *prompts, const lab_writing *writing, locus_error *error);
+locus_status lab_prompts_lines(lab_prompts *prompts, const lab_writing *writing, const char *path, locus_error *error);
+locus_status lab_prompts_draw(lab_prompts *prompts, const lab_train_config *config, size_t count, locus_error *error);
+void lab_prompts_free(lab_prompts *prompts);
 
 /* What is written behind a prompt. A character whose bytes come as several tokens is given once it is complete. */
-typedef struct cli_writer {
-    const cli_writing *writing;
+typedef struct lab_writer {
+    const lab_writing *writing;
     lab_detokenizer detokenizer;
-} cli_writer;
-cli_writer cli_writer_begin(const cli_writing *writing, const int32_t *prompt, size_t count);
-size_t cli_writer_add(cli_writer *writer, int32_t token, char text[CLI_PIECE]); /* bytes, no final 0 */
-size_t cli_writer_end(cli_writer *writer, char text[CLI_PIECE]);                /* what is pending */
+} lab_writer;
+lab_writer lab_writer_begin(const lab_writing *writing, const int32_t *prompt, size_t count);
+size_t lab_writer_add(lab_writer *writer, int32_t token, char text[LAB_PIECE]); /* bytes, no final 0 */
+size_t lab_writer_end(lab_writer *writer, char text[LAB_PIECE]);                /* what is pending */
 
 #endif

@@ -7,7 +7,6 @@
 #include "text/token_file.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static double per_token(const lab_text_facts *facts, int set) {
     return facts->tokens[set] > 1 ? (double)facts->predicted_bytes[set] / (double)(facts->tokens[set] - 1) : 0.0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* All kinds of tasks, one line for each. Their order is that of listings, tasks within a kind in the class's order.
  * Each is a lab_<name>_class of lab/kinds, which stands above: this table alone names upward. */
+#include "io/word_distance.h"
 #include "task/task_class.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ KINDS(DECLARED)
 
 static const lab_task_class *const classes[] = {KINDS(LISTED)};
 
-enum { CLASSES = sizeof classes / sizeof *classes, MOST_NAME = 32 };
+enum { CLASSES = sizeof classes / sizeof *classes };
 
 size_t lab_class_count(void) {
     return CLASSES;
@@ -57,31 +58,11 @@ const lab_task *lab_task_find(const char *name) {
     return NULL;
 }
 
-/* Levenshtein's distance of two words; words that are longer than any name are as far as can be. */
-static size_t edits(const char *a, const char *b) {
-    size_t n = strlen(a), m = strlen(b), row[MOST_NAME + 1];
-    if (n > MOST_NAME || m > MOST_NAME)
-        return n > m ? n : m;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t replace = corner + (a[i - 1] != b[j - 1]);
-            size_t least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            corner = row[j];
-            row[j] = replace < least ? replace : least;
-        }
-    }
-    return row[m];
-}
-
 const char *lab_task_nearest(const char *name) {
     const char *nearest = lab_task_at(0)->name;
     size_t best = SIZE_MAX;
     for (size_t i = 0; name != NULL && i < lab_task_count(); i++) {
-        size_t distance = edits(name, lab_task_at(i)->name);
+        size_t distance = lab_word_distance(name, lab_task_at(i)->name);
         if (distance < best) {
             best = distance;
             nearest = lab_task_at(i)->name;

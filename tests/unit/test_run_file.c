@@ -93,9 +93,7 @@ static void write_all(lab_store *store, const cJSON *table, const char *path) {
     size_t count;
     OK(lab_store_runs(store, NULL, &runs, &count, &failed));
     OK(lab_run_file_write(store, runs, count, table, path, &failed));
-    for (size_t i = 0; i < count; i++)
-        lab_run_free(&runs[i]);
-    free(runs);
+    lab_runs_free(runs, count);
 }
 
 static char *text_of(lab_store *store, const cJSON *table) {
@@ -110,9 +108,7 @@ static size_t runs_in(lab_store *store) {
     lab_run *runs;
     size_t count;
     OK(lab_store_runs(store, NULL, &runs, &count, &failed));
-    for (size_t i = 0; i < count; i++)
-        lab_run_free(&runs[i]);
-    free(runs);
+    lab_runs_free(runs, count);
     return count;
 }
 

@@ -144,9 +144,7 @@ static void test_filter(void **state) {
     free(runs);
     assert_int_equal(lab_store_runs(store, NULL, &runs, &count, &error), LOCUS_OK);
     assert_int_equal(count, 40);
-    for (size_t i = 0; i < count; i++)
-        lab_run_free(&runs[i]);
-    free(runs);
+    lab_runs_free(runs, count);
     lab_store_close(&store);
 }
 

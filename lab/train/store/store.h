@@ -43,6 +43,7 @@ typedef struct lab_run {
     bool imported; /* came without a checkpoint (run_file.h, store_merge.h). Read only: lab_store_run_imported */
 } lab_run;
 void lab_run_free(lab_run *run);
+void lab_runs_free(lab_run *runs, size_t count); /* all of a list, and the list */
 
 locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *error); /* sets id */
 locus_status lab_store_run_update(lab_store *store, const lab_run *run, locus_error *error);
@@ -95,6 +96,9 @@ locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set,
                                  locus_error *error);
 /* By set, then name; one free gives all back. */
 locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals, size_t *count, locus_error *error);
+
+/* All that the store knows of a run, with its final scores, to be shown: cJSON_Delete(). NULL: an error. */
+struct cJSON *lab_run_json(lab_store *store, const lab_run *run, locus_error *error);
 
 /* One score of all runs that have it, by run; free(). */
 typedef struct lab_run_score {

@@ -39,6 +39,12 @@ void lab_run_free(lab_run *run) {
     memset(run, 0, sizeof *run);
 }
 
+void lab_runs_free(lab_run *runs, size_t count) {
+    for (size_t i = 0; runs != NULL && i < count; i++)
+        lab_run_free(&runs[i]);
+    free(runs);
+}
+
 static void bind_text(sqlite3_stmt *statement, int index, const char *text) {
     sqlite3_bind_text(statement, index, text == NULL ? "" : text, -1, SQLITE_STATIC);
 }

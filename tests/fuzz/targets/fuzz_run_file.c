@@ -57,9 +57,7 @@ static size_t count_runs(lab_store *store) {
     size_t count;
     locus_error error = {0};
     FUZZ_REQUIRE_SAYING(lab_store_runs(store, NULL, &runs, &count, &error) == LOCUS_OK, error.message);
-    for (size_t i = 0; i < count; i++)
-        lab_run_free(&runs[i]);
-    free(runs);
+    lab_runs_free(runs, count);
     return count;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See sweep_script.h. A run store belongs to one host, and a home folder of a cluster is often shared by many: a task
  * works on its node's own disk, and its store and checkpoints are brought back to the folder of parts when it ends. */
-#include "sweep_script.h"
+#include "jobs/sweep_script.h"
 
+#include "io/fail.h"
 #include "io/printable.h"
-#include "output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +52,8 @@ static size_t words_among(const dropped *options, size_t count, const char *word
 }
 
 /* The command line behind the program's name, each word with a space in front, without those options. */
-static void print_words(const cli_arguments *arguments, bool table) {
-    const char *at = arguments->command_line + word_length(arguments->command_line);
+static void print_words(FILE *out, const lab_sweep *sweep, bool table) {
+    const char *at = sweep->line + word_length(sweep->line);
     size_t skip = 0;
     while (*at != '\0') {
         const size_t length = word_length(++at);
@@ -62,48 +62,39 @@ static void print_words(const cli_arguments *arguments, bool table) {
         if (skip == 0 && !table)
             skip = words_among(of_tables, sizeof of_tables / sizeof *of_tables, at, length);
         if (skip == 0)
-            cli_print(" %.*s", (int)length, at);
+            fprintf(out, " %.*s", (int)length, at);
         skip -= skip > 0;
         at += length;
     }
 }
 
 /* A word for a shell, in quotes. */
-static void print_quoted(const char *text) {
-    cli_print("'");
+static void print_quoted(FILE *out, const char *text) {
+    fprintf(out, "'");
     while (*text != '\0') {
         const size_t length = strcspn(text, "'");
-        cli_print("%.*s%s", (int)length, text, text[length] == '\'' ? "'\\''" : "");
+        fprintf(out, "%.*s%s", (int)length, text, text[length] == '\'' ? "'\\''" : "");
         text += length + (text[length] == '\'');
     }
-    cli_print("'");
-}
-
-/* A task that is queued again would begin anew each time. */
-static int refuse_restart(const cli_arguments *arguments) {
-    bool has = false;
-    const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++)
-        has = has || (strcmp(option->name, "restart") == 0 && arguments->values[i].given);
-    return has ? cli_usage_error("--restart: a task that is queued again would throw away what it has; leave it out")
-               : 0;
+    fprintf(out, "'");
 }
 
 /* A line feed would end a comment of the script, and what cannot be printed would be another path there. */
-static int refuse_unprintable(const char *line) {
+static locus_status refuse_unprintable(const char *line, locus_error *error) {
     char *shown = strdup(line);
     if (shown == NULL)
-        return cli_failure("out of memory");
+        return lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "out of memory");
     lab_printable(shown, "");
     const bool same = strcmp(shown, line) == 0;
     free(shown);
-    return same ? 0 : cli_usage_error("the command line has characters that a script cannot show: choose other paths");
+    return same ? LOCUS_OK
+                : lab_fail(error, LOCUS_ERROR_ARGUMENT, NULL,
+                           "the command line has characters that a script cannot show: choose other paths");
 }
 
-static int refuse(const cli_arguments *arguments, const char *parts) {
-    int status = refuse_restart(arguments);
-    status = status ? status : refuse_unprintable(arguments->command_line);
-    return status ? status : refuse_unprintable(parts);
+static locus_status refuse(const lab_sweep *sweep, locus_error *error) {
+    const locus_status status = refuse_unprintable(sweep->line, error);
+    return status != LOCUS_OK ? status : refuse_unprintable(sweep->parts, error);
 }
 
 /* ---- Slurm ---- */
@@ -170,63 +161,62 @@ static const char end_task[] =
     "fi\n"
     "exit \"$status\"\n";
 
-static void print_merge(const cli_arguments *arguments, const char *parts) {
-    cli_print("%s%s", merge_head, opening);
-    print_quoted(parts);
-    cli_print("\n%s%s", scratch, merge_import);
-    print_words(arguments, true);
-    cli_print("%s", merge_end);
+static void print_merge(FILE *out, const lab_sweep *sweep) {
+    fprintf(out, "%s%s", merge_head, opening);
+    print_quoted(out, sweep->parts);
+    fprintf(out, "\n%s%s", scratch, merge_import);
+    print_words(out, sweep, true);
+    fprintf(out, "%s", merge_end);
 }
 
-int cli_sweep_sbatch(const cli_arguments *arguments, size_t count, const char *parts) {
-    const int status = refuse(arguments, parts);
-    const char *threads = cli_given_by_user(arguments, "threads") ? cli_text(arguments, "threads") : "1";
-    if (status != 0)
+locus_status lab_sweep_sbatch(FILE *out, const lab_sweep *sweep, locus_error *error) {
+    const locus_status status = refuse(sweep, error);
+    if (status != LOCUS_OK)
         return status;
-    cli_print("#!/bin/sh\n"
-              "# %s\n"
-              "# To be handed to sbatch, with what the cluster wants to know: sbatch --partition=… --time=… FILE.\n"
-              "#SBATCH --job-name=locus-%s\n"
-              "#SBATCH --array=1-%zu\n"
-              "#SBATCH --cpus-per-task=%s\n"
-              "#SBATCH --signal=B:TERM@120\n"
-              "#SBATCH --requeue\n"
-              "#SBATCH --open-mode=append\n"
-              "locus=${LOCUS:-locus}\n"
-              "task=$SLURM_ARRAY_TASK_ID\n"
-              "%s",
-              arguments->command_line, arguments->command->name, count, threads, opening);
-    print_quoted(parts);
-    cli_print("\nmkdir -p \"$parts\" || exit 1\n\n");
-    print_merge(arguments, parts);
-    cli_print("%s%s", scratch, begin_task);
-    print_words(arguments, false);
-    cli_print("%s", end_task);
-    return 0;
+    fprintf(out,
+            "#!/bin/sh\n"
+            "# %s\n"
+            "# To be handed to sbatch, with what the cluster wants to know: sbatch --partition=… --time=… FILE.\n"
+            "#SBATCH --job-name=locus-%s\n"
+            "#SBATCH --array=1-%zu\n"
+            "#SBATCH --cpus-per-task=%s\n"
+            "#SBATCH --signal=B:TERM@120\n"
+            "#SBATCH --requeue\n"
+            "#SBATCH --open-mode=append\n"
+            "locus=${LOCUS:-locus}\n"
+            "task=$SLURM_ARRAY_TASK_ID\n"
+            "%s",
+            sweep->line, sweep->command, sweep->count, sweep->threads, opening);
+    print_quoted(out, sweep->parts);
+    fprintf(out, "\nmkdir -p \"$parts\" || exit 1\n\n");
+    print_merge(out, sweep);
+    fprintf(out, "%s%s", scratch, begin_task);
+    print_words(out, sweep, false);
+    fprintf(out, "%s", end_task);
+    return LOCUS_OK;
 }
 
 /* ---- GNU parallel ---- */
 
-int cli_sweep_parallel(const cli_arguments *arguments, size_t count, const char *parts) {
-    const int status = refuse(arguments, parts);
-    const char *threads = cli_given_by_user(arguments, "threads") ? cli_text(arguments, "threads") : "1";
-    if (status != 0)
+locus_status lab_sweep_parallel(FILE *out, const lab_sweep *sweep, locus_error *error) {
+    const locus_status status = refuse(sweep, error);
+    if (status != LOCUS_OK)
         return status;
-    cli_print("parallel --quote --jobs %s locus", cli_text(arguments, "jobs"));
-    print_words(arguments, false);
-    cli_print(" --only {} --threads %s --quiet --store ", threads);
-    print_quoted(parts);
-    cli_print("/{}/part-{}.db :::");
-    for (size_t i = 1; i <= count; i++)
-        cli_print(" %zu", i);
-    cli_print(" && locus runs import ");
-    print_quoted(parts);
-    cli_print("/*/part-*.db --checkpoints --store ");
-    print_quoted(parts);
-    cli_print("/locus.db && locus");
-    print_words(arguments, true);
-    cli_print(" --store ");
-    print_quoted(parts);
-    cli_print("/locus.db\n");
-    return 0;
+    fprintf(out, "parallel --quote --jobs %s locus", sweep->jobs);
+    print_words(out, sweep, false);
+    fprintf(out, " --only {} --threads %s --quiet --store ", sweep->threads);
+    print_quoted(out, sweep->parts);
+    fprintf(out, "/{}/part-{}.db :::");
+    for (size_t i = 1; i <= sweep->count; i++)
+        fprintf(out, " %zu", i);
+    fprintf(out, " && locus runs import ");
+    print_quoted(out, sweep->parts);
+    fprintf(out, "/*/part-*.db --checkpoints --store ");
+    print_quoted(out, sweep->parts);
+    fprintf(out, "/locus.db && locus");
+    print_words(out, sweep, true);
+    fprintf(out, " --store ");
+    print_quoted(out, sweep->parts);
+    fprintf(out, "/locus.db\n");
+    return LOCUS_OK;
 }

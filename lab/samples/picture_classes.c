@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* See picture_classes.h. */
+#include "samples/picture_classes.h"
+
+#include "io/fail.h"
+#include "io/picture/picture.h"
+#include "io/picture/picture_scale.h"
+#include "task/images/augment.h"
+#include "task/images/own_pictures.h"
+
+#include <stdlib.h>
+
+/* A picture's pixels, three channels one after another, normalised as in training; brought to the model's size where
+ * the training's pictures were. */
+static locus_status read_picture(const char *path, size_t side, bool scales, uint8_t *planes, float *image,
+                                 locus_error *error) {
+    lab_picture picture;
+    locus_status status = lab_picture_read(&picture, path, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (!scales && (picture.width != side || picture.height != side)) {
+        status = lab_fail(error, LOCUS_ERROR_IO, NULL,
+                          "'%s' is %zu×%zu pixels: scale or cut it to the %zu×%zu that the model was trained on", path,
+                          picture.width, picture.height, side, side);
+    }
+    if (status == LOCUS_OK)
+        status = lab_picture_scale(&picture, side, planes, error);
+    if (status == LOCUS_OK)
+        lab_image_normalise(planes, side, image);
+    lab_picture_free(&picture);
+    return status;
+}
+
+/* The classes of the largest probabilities, the largest first; of equal ones the first. */
+static size_t best_classes(const float *probabilities, size_t classes, size_t best[LAB_PICTURE_SHOWN]) {
+    size_t count = 0;
+    for (; count < LAB_PICTURE_SHOWN && count < classes; count++) {
+        size_t largest = classes;
+        for (size_t c = 0; c < classes; c++) {
+            bool taken = false;
+            for (size_t k = 0; k < count; k++)
+                taken = taken || best[k] == c;
+            largest = !taken && (largest == classes || probabilities[c] > probabilities[largest]) ? c : largest;
+        }
+        best[count] = largest;
+    }
+    return count;
+}
+
+/* Those of the task, or what the run has kept. */
+static locus_status find_names(lab_picture_classes *of, const lab_train_config *config, locus_error *error) {
+    of->names = config->task->class_names;
+    if (of->names != NULL)
+        return LOCUS_OK;
+    const locus_status status = lab_pictures_recall(&of->kept, config->data.kept, error);
+    of->names = (const char *const *)of->kept.words;
+    if (status != LOCUS_OK || of->kept.count == config->model.classes)
+        return status;
+    return lab_fail(error, LOCUS_ERROR_IO, NULL, "the run has kept the names of %zu classes, and its model has %zu",
+                    of->kept.count, config->model.classes);
+}
+
+static locus_status classify(lab_picture_classes *of, lab_model *model, const lab_train_config *config,
+                             char *const *paths, locus_error *error) {
+    const size_t side = config->model.image_side, size = LAB_IMAGE_CHANNELS * side * side;
+    const bool scales = config->task->class_names == NULL;
+    float *images = calloc(of->count, size * sizeof *images);
+    uint8_t *planes = malloc(size);
+    locus_status status = LOCUS_OK;
+    of->probabilities = calloc(of->count, of->classes * sizeof *of->probabilities);
+    if (images == NULL || planes == NULL || of->probabilities == NULL)
+        status = lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "out of memory");
+    for (size_t i = 0; status == LOCUS_OK && i < of->count; i++)
+        status = read_picture(paths[i], side, scales, planes, images + i * size, error);
+    if (status == LOCUS_OK)
+        status = lab_model_classify(model, images, of->count, of->probabilities, error);
+    free(planes);
+    free(images);
+    return status;
+}
+
+locus_status lab_picture_classes_make(lab_picture_classes *of, lab_model *model, const lab_train_config *config,
+                                      char *const *paths, size_t count, locus_error *error) {
+    *of = (lab_picture_classes){.count = count, .classes = config->model.classes};
+    locus_status status = find_names(of, config, error);
+    if (status == LOCUS_OK)
+        status = classify(of, model, config, paths, error);
+    return status;
+}
+
+size_t lab_picture_best(const lab_picture_classes *of, size_t picture, size_t best[LAB_PICTURE_SHOWN]) {
+    return best_classes(of->probabilities + picture * of->classes, of->classes, best);
+}
+
+void lab_picture_classes_free(lab_picture_classes *of) {
+    lab_word_index_free(&of->kept);
+    free(of->probabilities);
+    *of = (lab_picture_classes){.count = 0};
+}
