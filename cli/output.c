@@ -293,13 +293,12 @@ int cli_json_print(cJSON *root) {
 
 /* ---- progress ---- */
 
-static size_t terminal_columns(void) {
+size_t cli_terminal_columns(void) {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* A bar of `columns` cells in eighths of a cell; share is from 0 to 1. */
-static void format_bar(char *text, double share, size_t columns) {
+void cli_bar(char *text, double share, size_t columns) {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     size_t filled = (size_t)(share * (double)columns * 8 + 0.5);
     char *at = text;
@@ -317,7 +316,7 @@ void cli_progress_show(cli_progress *progress, const lab_progress *now) {
         return;
     char bar[64], details[256], speed[32], left[32], line[512];
     double share = now->steps ? (double)now->step / (double)now->steps : 0;
-    format_bar(bar, share, 16);
+    cli_bar(bar, share, 16);
     lab_count_text(speed, sizeof speed, now->tokens_per_second);
     lab_seconds_text(left, sizeof left, now->seconds_left);
     snprintf(details, sizeof details, "%s %" PRIu64 "/%" PRIu64, now->phase, now->step, now->steps);
@@ -328,7 +327,7 @@ void cli_progress_show(cli_progress *progress, const lab_progress *now) {
     snprintf(line, sizeof line, "%s%s▕%s▏ %s", progress->label ? progress->label : "", progress->label ? " " : "", bar,
              details);
     lab_printable(line, ""); /* the label names a spec; a character that was cut goes */
-    size_t columns = terminal_columns();
+    size_t columns = cli_terminal_columns();
     char more[3][64];
     snprintf(more[0], sizeof more[0], "  %s tokens/s", speed);
     snprintf(more[1], sizeof more[1], "  %s left", left);
@@ -349,10 +348,14 @@ void cli_progress_show(cli_progress *progress, const lab_progress *now) {
     progress->shown = true;
 }
 
-void cli_progress_end(cli_progress *progress) {
-    if (progress->shown) {
+void cli_line_wipe(bool *shown) {
+    if (*shown) {
         fputs("\r\033[K", stderr);
         fflush(stderr);
-        progress->shown = false;
+        *shown = false;
     }
+}
+
+void cli_progress_end(cli_progress *progress) {
+    cli_line_wipe(&progress->shown);
 }

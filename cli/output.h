@@ -88,4 +88,10 @@ typedef struct cli_progress {
 void cli_progress_show(cli_progress *progress, const lab_progress *now);
 void cli_progress_end(cli_progress *progress); /* wipes the line; must come before other output */
 
+/* For lines of one's own: how wide the terminal is, a bar of `columns` cells (3 bytes each) in eighths of a cell, and
+ * the end of a line that is shown. */
+size_t cli_terminal_columns(void);
+void cli_bar(char *text, double share, size_t columns);
+void cli_line_wipe(bool *shown);
+
 #endif

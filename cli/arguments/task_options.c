@@ -36,20 +36,11 @@ const char *cli_list_kinds(const char *option, char text[160]) {
     return text;
 }
 
-/* Whether `name` is one of `names`, which spaces part. */
-static bool is_among(const char *name, const char *names) {
-    const size_t length = strlen(name);
-    for (const char *at = names; at != NULL && (at = strstr(at, name)) != NULL; at += length)
-        if ((at == names || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' '))
-            return true;
-    return false;
-}
-
 /* What the class has in the place of another kind's option, if this command has it. */
 static const char *instead_of(const cli_arguments *arguments, const lab_task_class *class, const char *name) {
     const cli_option *option;
     for (size_t i = 0; i < class->option_count; i++)
-        if (is_among(name, class->options[i].instead_of))
+        if (cli_is_among(name, class->options[i].instead_of))
             for (size_t j = 0; (option = cli_option_at(arguments->command, j)) != NULL; j++)
                 if (strcmp(option->name, class->options[i].name) == 0)
                     return option->name;

@@ -236,11 +236,7 @@ static int train_and_report(cli_arguments *arguments, lab_cells *all, const axes
     if (status != 0)
         return status;
     lab_store_close(&store.store);
-    all->folder = store.folder;
-    all->store_path = cli_text(arguments, "store");
-    all->command = arguments->command_line;
-    all->jobs = (size_t)cli_integer(arguments, "jobs");
-    all->threads = cli_cells_threads(arguments, all->jobs);
+    cli_cells_prepare(all, arguments, store.folder);
     all->restart = cli_flag(arguments, "restart");
     status = cli_cells_run(all, NULL, NULL);
     cli_store_close(&store);

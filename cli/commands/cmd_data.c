@@ -143,8 +143,7 @@ static locus_status make_files(const char *folder, const lab_text_source *source
     cli_stop_catch();
     const locus_status status = lab_text_make(folder, source, &watch, facts, error);
     cli_stop_release();
-    if (told)
-        fputs("\r\033[K", stderr);
+    cli_line_wipe(&told);
     return status;
 }
 

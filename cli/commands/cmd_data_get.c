@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,27 +49,15 @@ static void describe(char *text, size_t size, const meter *now, uint64_t done, u
 }
 
 static void draw_bar(const meter *now, const char *text, uint64_t done, uint64_t total) {
-    char bar[3 * 16 + 1] = "";
-    for (size_t i = 0; total > 0 && i < 16; i++) {
-        const char *mark = 16 * done >= (i + 1) * total ? "█" : " ";
-        snprintf(bar + strlen(bar), sizeof bar - strlen(bar), "%s", mark);
-    }
-    struct winsize size;
-    size_t columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    char bar[3 * 16 + 1];
+    const size_t columns = cli_terminal_columns();
+    cli_bar(bar, total > 0 ? (double)done / (double)total : 0, 16);
     char line[512];
     snprintf(line, sizeof line, "%s: %s ▕%s▏ %s", now->name, now->phase, bar, text);
     if (total == 0 || lab_text_width(line) >= columns)
         snprintf(line, sizeof line, "%s %s", now->phase, text);
     fprintf(stderr, "\r%.*s\033[K", lab_text_width(line) < columns ? (int)strlen(line) : (int)columns - 1, line);
     fflush(stderr);
-}
-
-static void wipe(meter *now) {
-    if (now->open) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-        now->open = false;
-    }
 }
 
 static bool tell(void *context, const char *phase, uint64_t done, uint64_t total) {
@@ -141,7 +128,7 @@ static int get(const request *asked) {
     meter now = {.name = asked->set->name};
     const lab_watch watch = {tell, &now};
     bool there = is_there(asked, &watch, &cli_fault);
-    wipe(&now);
+    cli_line_wipe(&now.open);
     if (there) {
         cli_print("%s: already in %s, all %zu files as published\n", asked->set->name, asked->to,
                   asked->set->file_count);
@@ -153,7 +140,7 @@ static int get(const request *asked) {
         cli_note("%s; it is fetched again", cli_fault.message);
     locus_status status = asked->network ? lab_published_fetch(asked->set, asked->from, asked->to, &watch, &cli_fault)
                                          : lab_published_take(asked->set, asked->from, asked->to, &watch, &cli_fault);
-    wipe(&now);
+    cli_line_wipe(&now.open);
     if (status != LOCUS_OK)
         return report(asked, &cli_fault);
     cli_print("%s: %zu files in %s, all as published\n", asked->set->name, asked->set->file_count, asked->to);

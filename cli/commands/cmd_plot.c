@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* locus plot: a group with a relative path, the similarity of positions to one of them, the spectrum of generators. */
+#include "bound/path_list.h"
 #include "command.h"
 #include "encoding_argument.h"
 #include "output.h"
@@ -7,7 +8,6 @@
 #include "report/figures/figure.h"
 #include "report/figures/svg_file.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define FACTOR_DIM 32 /* head dimensions for each coordinate of the group, unless said */
@@ -107,39 +107,20 @@ static void close_job(plot_job *job) {
 
 /* ---- plot similarity ---- */
 
-/* The positions as paths of their own. */
-static int take_paths(const plot_job *job, const lab_position_list *list, locus_path ***paths) {
-    locus_positions *positions = NULL;
-    *paths = calloc(list->count + 1, sizeof **paths);
-    int status = *paths ? cli_positions_one_sequence(&positions, list)
-                        : cli_failure("out of memory for %zu positions", list->count);
-    (void)job;
-    for (size_t i = 0; i < list->count && status == 0; i++)
-        if (locus_positions_path(positions, i, &(*paths)[i], &cli_fault) != LOCUS_OK)
-            status = cli_error(&cli_fault);
-    locus_positions_destroy(&positions);
-    return status;
-}
-
-static int draw_similarity(plot_job *job, const lab_position_list *list, const locus_path *origin) {
+static int draw_similarity(const plot_job *job, const lab_position_list *list, const locus_path *origin) {
+    const lab_figure_subject subject = subject_of(job);
+    const char *path = cli_text(job->arguments, "output");
     lab_similarity similarity = {0};
-    locus_path **paths = NULL;
-    int status = take_paths(job, list, &paths);
-    if (status == 0) {
-        const locus_path *const *all = (const locus_path *const *)paths;
-        const lab_figure_subject subject = subject_of(job);
-        locus_status done = lab_similarity_compute(&similarity, &subject, all, list->count, origin, &cli_fault);
-        if (done == LOCUS_OK) {
-            done = lab_figure_similarity(&similarity, all, origin, job->title, cli_text(job->arguments, "output"),
-                                         &cli_fault);
-        }
-        status = cli_done(done);
-    }
-    for (size_t i = 0; paths && i < list->count; i++)
-        locus_path_destroy(&paths[i]);
-    free(paths);
+    lab_paths paths;
+    locus_status status = lab_paths_of(&paths, list, &cli_fault);
+    const locus_path *const *all = (const locus_path *const *)paths.items;
+    if (status == LOCUS_OK)
+        status = lab_similarity_compute(&similarity, &subject, all, list->count, origin, &cli_fault);
+    if (status == LOCUS_OK)
+        status = lab_figure_similarity(&similarity, all, origin, job->title, path, &cli_fault);
+    lab_paths_close(&paths);
     lab_similarity_free(&similarity);
-    return status;
+    return cli_done(status);
 }
 
 static int run_similarity(cli_arguments *arguments) {

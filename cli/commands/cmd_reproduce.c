@@ -176,17 +176,15 @@ static int write_page(reproduce *job, lab_store *store) {
         .command = job->arguments->command_line,
         .folder = job->folder,
     };
-    if (job->page == NULL || job->result.done == 0) {
-        free(job->page);
-        job->page = NULL;
+    if (job->page == NULL)
         return 0;
-    }
-    if (lab_report_write(store, &options, job->page, &cli_fault) != LOCUS_OK) {
+    const bool some = job->result.done > 0;
+    const int status = some ? cli_done(lab_report_write(store, &options, job->page, &cli_fault)) : 0;
+    if (!some || status != 0) {
         free(job->page);
         job->page = NULL;
-        return cli_error(&cli_fault);
     }
-    return 0;
+    return status;
 }
 
 static int print(const reproduce *job, const lab_findings *findings) {
@@ -240,11 +238,7 @@ static int tell_stop(const reproduce *job) {
 static int train(reproduce *job) {
     lab_cells *all = &job->cells;
     size_t own = locus_threads();
-    all->jobs = (size_t)cli_integer(job->arguments, "jobs");
-    all->threads = cli_cells_threads(job->arguments, all->jobs);
-    all->folder = job->folder;
-    all->store_path = cli_text(job->arguments, "store");
-    all->command = job->arguments->command_line;
+    cli_cells_prepare(all, job->arguments, job->folder);
     if (locus_threads_set(1) != LOCUS_OK)
         return cli_failure("cannot compute with one thread");
     const bool some = cli_given_by_user(job->arguments, "only"); /* which make no table */

@@ -18,7 +18,7 @@
 /* Of the configuration the list shows what is named here, and of trees and expressions a variant: of 10,000 runs
  * reading all that text would take longer than anything else. */
 static bool says_more(const char *config) {
-    static const char *const names[] = {"\"position_scale\"", "\"logit_scale\""};
+    static const char *const names[] = {"\"position_scale\"", "\"logit_scale\"", "\"precision\""};
     bool says = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         says = says || strstr(config, names[i]) != NULL;
@@ -58,7 +58,7 @@ static void add_row(lab_table *table, const lab_run *run, double accuracy, bool 
     add_task(table, run, read ? &config : NULL);
     lab_table_cell(table, "%s", run->encoding);
     lab_table_cell(table, "%s", run->budget);
-    lab_table_cell(table, "%s", run->setup);
+    lab_table_cell(table, "%s%s", run->setup, read && config.model.precision == LAB_BF16 ? ", bf16" : "");
     add_embedding(table, run, read ? &config : NULL);
     lab_table_number(table, (double)run->seed, "%" PRIu64, run->seed);
     lab_table_cell(table, "%s", run->imported ? "imported" : lab_run_state_name(run->state));

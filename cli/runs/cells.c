@@ -157,11 +157,14 @@ int cli_cells_run(lab_cells *cells, void (*ended)(void *context), void *context)
     return status;
 }
 
-size_t cli_cells_threads(const cli_arguments *arguments, size_t jobs) {
-    if (cli_given_by_user(arguments, "threads"))
-        return (size_t)cli_integer(arguments, "threads");
-    const size_t threads = locus_threads() / jobs;
-    return threads > 0 ? threads : 1;
+void cli_cells_prepare(lab_cells *cells, const cli_arguments *arguments, const char *folder) {
+    const size_t jobs = (size_t)cli_integer(arguments, "jobs"), share = locus_threads() / jobs;
+    const size_t given = (size_t)cli_integer(arguments, "threads");
+    cells->jobs = jobs;
+    cells->threads = given > 0 ? given : share > 0 ? share : 1;
+    cells->folder = folder;
+    cells->store_path = cli_text(arguments, "store");
+    cells->command = arguments->command_line;
 }
 
 int cli_cells_data(const lab_train_config *config) {

@@ -11,8 +11,9 @@
  * told in a line each, or stopped (cli_stop_asked()). */
 int cli_cells_run(lab_cells *cells, void (*ended)(void *context), void *context);
 
-/* Threads of each of `jobs` cells side by side: --threads, or its share of the machine's. */
-size_t cli_cells_threads(const cli_arguments *arguments, size_t jobs);
+/* What the command line says of them: --jobs, each with --threads or its share of the machine's, --store, and the line
+ * itself. `folder`: of checkpoints. */
+void cli_cells_prepare(lab_cells *cells, const cli_arguments *arguments, const char *folder);
 
 /* Data that are not there (images, texts, files of expressions) would fail every cell of a task: told once, before the
  * first. 0, or 1 after one line. */

@@ -13,32 +13,13 @@
 
 /* What may be said beside --continue. */
 static int refuse_settings(const cli_arguments *arguments) {
-    static const char *const allowed[] = {"continue",
-                                          "steps",
-                                          "name",
-                                          "store",
-                                          "restart",
-                                          "keep-optimizer",
-                                          "data",
-                                          "dev",
-                                          "test",
-                                          "json",
-                                          "format",
-                                          "quiet",
-                                          "threads",
-                                          "checkpoint-seconds",
-                                          "checkpoint-every-minutes"};
-    const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
-        bool may = !cli_given_by_user(arguments, option->name);
-        for (size_t j = 0; j < sizeof allowed / sizeof *allowed; j++)
-            may = may || strcmp(option->name, allowed[j]) == 0;
-        if (!may) {
-            return cli_usage_error(
-                "--%s: a run that goes on has its parent's; --init-from begins another training with "
-                "the weights of one",
-                option->name);
-        }
+    const char *other =
+        cli_given_beside(arguments, "continue steps name store restart keep-optimizer data dev test json "
+                                    "format quiet threads checkpoint-seconds checkpoint-every-minutes");
+    if (other != NULL) {
+        return cli_usage_error(
+            "--%s: a run that goes on has its parent's; --init-from begins another training with the weights of one",
+            other);
     }
     return cli_given_by_user(arguments, "steps") ? 0
                                                  : cli_usage_error("--continue: how far? --steps N says how many more");

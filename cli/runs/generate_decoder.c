@@ -16,31 +16,24 @@
 
 /* Options of some kinds alone, whose they are. */
 static const struct {
-    const char *name, *kinds, *whose;
+    const char *names, *kinds, *whose;
 } kind_options[] = {
     {"input", "words own pairs", "words and own pairs"},
-    {"test", "own pairs", "own pairs"},
-    {"data", "own pairs", "own pairs"},
+    {"test data", "own pairs", "own pairs"},
     {"length", "words", "words"},
     {"depth", "trees", "trees"},
     {"n", "words trees problems own pairs", "samples of a test set"},
-    {"prompt", "problems text", "decoders"},
-    {"prompts", "problems text", "decoders"},
-    {"tokens", "problems text", "decoders"},
-    {"temperature", "problems text", "decoders"},
-    {"top-k", "problems text", "decoders"},
-    {"top-p", "problems text", "decoders"},
-    {"seed", "problems text", "decoders"},
+    {"prompt prompts tokens temperature top-k top-p seed", "problems text", "decoders"},
 };
 
 int cli_generate_refuse(const cli_arguments *arguments, const lab_task *task) {
-    for (size_t i = 0; i < sizeof kind_options / sizeof *kind_options; i++) {
-        if (!lab_class_among(task->class, kind_options[i].kinds) &&
-            cli_given_by_user(arguments, kind_options[i].name)) {
-            return cli_usage_error("--%s is for %s; this run is of %s", kind_options[i].name, kind_options[i].whose,
-                                   task->class->generate);
-        }
-    }
+    const cli_option *option;
+    for (size_t i = 0; i < sizeof kind_options / sizeof *kind_options; i++)
+        for (size_t o = 0; (option = cli_option_at(arguments->command, o)) != NULL; o++)
+            if (arguments->values[o].given && cli_is_among(option->name, kind_options[i].names) &&
+                !lab_class_among(task->class, kind_options[i].kinds))
+                return cli_usage_error("--%s is for %s; this run is of %s", option->name, kind_options[i].whose,
+                                       task->class->generate);
     return 0;
 }
 

@@ -19,14 +19,7 @@
 /* ---- writing ---- */
 
 /* Options that decide where and how fast, not what. */
-static bool is_of_the_table(const char *name) {
-    static const char *const others[] = {"store",   "jobs", "threads", "list", "only", "sbatch", "parallel",
-                                         "no-page", "json", "quiet",   "help", "from", "check",  "output"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(name, others[i]) == 0)
-            return false;
-    return true;
-}
+#define NOT_OF_THE_TABLE "store jobs threads list only sbatch parallel no-page json quiet help from check output"
 
 static void add_option(cJSON *list, const cli_option *option, const char *value) {
     const size_t size = strlen(option->name) + strlen(value) + 4;
@@ -44,7 +37,7 @@ static cJSON *make_head(const cli_arguments *arguments) {
     const cli_option *option;
     cJSON_AddItemToArray(list, cJSON_CreateString(arguments->operands[0]));
     for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++)
-        if (arguments->values[i].given && is_of_the_table(option->name))
+        if (arguments->values[i].given && !cli_is_among(option->name, NOT_OF_THE_TABLE))
             add_option(list, option, arguments->values[i].text);
     lab_version_text(version, sizeof version);
     cJSON_AddStringToObject(head, "command", arguments->command_line);
@@ -334,20 +327,13 @@ static int make(record *from, const cli_arguments *asked) {
 
 /* What was asked for stands in the file. */
 static int refuse_others(const cli_arguments *asked) {
-    static const char *const fitting[] = {"from", "check", "output", "json", "quiet", "threads", "help"};
-    const cli_option *option;
+    const char *other = cli_given_beside(asked, "from check output json quiet threads help");
     if (asked->operand_count > 0) {
         return cli_usage_error("reproduce --from: the file says which table it is of: leave '%s' out",
                                asked->operands[0]);
     }
-    for (size_t i = 0; (option = cli_option_at(asked->command, i)) != NULL; i++) {
-        bool fits = !asked->values[i].given;
-        for (size_t j = 0; j < sizeof fitting / sizeof *fitting; j++)
-            fits = fits || strcmp(option->name, fitting[j]) == 0;
-        if (!fits)
-            return cli_usage_error("reproduce --from: the file says what was asked for: leave --%s out", option->name);
-    }
-    return 0;
+    return other != NULL ? cli_usage_error("reproduce --from: the file says what was asked for: leave --%s out", other)
+                         : 0;
 }
 
 int cli_reproduce_from(const cli_arguments *asked) {

@@ -2,6 +2,7 @@
 /* See path_list.h. */
 #include "bound/path_list.h"
 
+#include "bound/position_list.h"
 #include "io/fail.h"
 
 #include <stdlib.h>
@@ -16,6 +17,17 @@ void lab_paths_close(lab_paths *paths) {
         locus_path_destroy(&paths->items[i]);
     free(paths->items);
     *paths = (lab_paths){0};
+}
+
+locus_status lab_paths_of(lab_paths *paths, const lab_position_list *list, locus_error *error) {
+    locus_positions *positions = NULL;
+    locus_status status = lab_paths_open(paths, list->count, error);
+    if (status == LOCUS_OK)
+        status = lab_positions_one_sequence(&positions, list, error);
+    for (size_t i = 0; i < list->count && status == LOCUS_OK; i++)
+        status = locus_positions_path(positions, i, &paths->items[i], error);
+    locus_positions_destroy(&positions);
+    return status;
 }
 
 locus_status lab_path_positions(const locus_path *const *paths, size_t count, const locus_group *group, size_t repeat,

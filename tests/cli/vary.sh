@@ -29,6 +29,8 @@ grep -q '^copy · precision bf16 .*bfloat16 products' out || fail "the section o
 [ "$(grep -c 'bfloat16' out)" = 1 ] || fail "float32 has bfloat16 products: $(cat out)"
 "$locus" runs diff 1 2 --store p/locus.db >out
 grep -q '^precision *– *bf16' out || fail "runs diff does not say the precision: $(cat out)"
+"$locus" runs --store p/locus.db >list
+[ "$(grep -c ' paper, bf16 ' list)" = 1 ] || fail "the list does not show the precision: $(cat list)"
 grep -q 'copy-rope-custom-bf16-s0-' out || fail "the run is not called bf16: $(cat out)"
 "$locus" runs show 2 --store p/locus.db --json | grep -q '"precision":[[:space:]]*"bf16"' || fail "it is not in the configuration"
 refuses 2 "precision is one of float32|bf16, not 'fp16'" sweep --vary precision=fp16
