@@ -64,15 +64,6 @@ void cli_print(const char *format, ...) {
     va_end(list);
 }
 
-/* Ends a text that was cut to its room after the last whole character, and says that it was cut. */
-static void mark_cut(char *text, size_t size) {
-    static const char mark[] = "…";
-    size_t end = size - sizeof mark;
-    while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
-        end--;
-    memcpy(text + end, mark, sizeof mark);
-}
-
 /* ---- errors ---- */
 
 static bool follows;
@@ -84,7 +75,7 @@ static void print_line(const char *format, va_list list) {
     char line[2048];
     int length = snprintf(line, sizeof line, "locus: ");
     if (vsnprintf(line + length, sizeof line - (size_t)length, format, list) >= (int)sizeof line - length)
-        mark_cut(line, sizeof line);
+        lab_mark_cut(line, sizeof line);
     lab_printable(line, "");
     if (follows) {
         snprintf(kept, sizeof kept, "%s", line);

@@ -51,3 +51,11 @@ void lab_printable(char *text, const char *kept) {
     }
     *to = '\0';
 }
+
+void lab_mark_cut(char *text, size_t size) {
+    static const char mark[] = "…";
+    size_t end = size - sizeof mark;
+    while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
+        end--;
+    memcpy(text + end, mark, sizeof mark);
+}

@@ -16,4 +16,7 @@ size_t lab_printable_at(const char *text, size_t left, bool *shown);
 /* In place; a text does not grow. Characters that `kept` names stay as they are ("\n" of whole lines; "" for none). */
 void lab_printable(char *text, const char *kept);
 
+/* Ends a text that was cut to its room, `size`, after the last whole character, and says that it was cut: "…". */
+void lab_mark_cut(char *text, size_t size);
+
 #endif

@@ -3,6 +3,7 @@
 #include "model/attention_maps.h"
 
 #include "io/fail.h"
+#include "io/grow.h"
 #include "model/model_parts.h"
 
 #include <stdlib.h>
@@ -15,15 +16,7 @@ typedef struct collector {
 } collector;
 
 static lab_attention_map *add_map(lab_attention_maps *maps) {
-    if (maps->count == maps->room) {
-        const size_t room = 2 * maps->room + 16;
-        lab_attention_map *grown = realloc(maps->maps, room * sizeof *grown);
-        if (grown == NULL)
-            return NULL;
-        maps->maps = grown;
-        maps->room = room;
-    }
-    return &maps->maps[maps->count];
+    return LAB_GROW(maps->maps, maps->count, maps->room, 16) ? &maps->maps[maps->count] : NULL;
 }
 
 static locus_status weigh(const lab_attention_call *call, const lab_attention_map *map, locus_error *error) {

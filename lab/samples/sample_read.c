@@ -4,6 +4,7 @@
 #include "samples/sample_lines.h"
 
 #include "io/file.h"
+#include "io/grow.h"
 #include "task/symbol_tree.h"
 
 #include <math.h>
@@ -18,31 +19,19 @@ typedef struct tokens {
 } tokens;
 
 static bool push_sample(tokens *list) {
-    if (list->samples + 2 > list->sample_room) {
-        size_t room = list->sample_room == 0 ? 64 : 2 * list->sample_room;
-        size_t *grown = realloc(list->offsets, room * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        list->offsets = grown;
-        list->sample_room = room;
-        list->offsets[0] = 0;
-    }
+    if (!LAB_GROW(list->offsets, list->samples + 1, list->sample_room, 64))
+        return false;
+    list->offsets[0] = 0;
     list->offsets[++list->samples] = list->count;
     return true;
-}
-
-static bool enlarge(int32_t **numbers, size_t room) {
-    int32_t *grown = realloc(*numbers, room * sizeof *grown);
-    *numbers = grown == NULL ? *numbers : grown;
-    return grown != NULL;
 }
 
 static bool make_room(tokens *list) {
     if (list->count < list->room)
         return true;
     size_t room = list->room == 0 ? 1024 : 2 * list->room;
-    if (!enlarge(&list->ids, room) ||
-        (list->trees && (!enlarge(&list->nodes.parents, room) || !enlarge(&list->nodes.branches, room))))
+    if (!lab_enlarge(&list->ids, room) ||
+        (list->trees && (!lab_enlarge(&list->nodes.parents, room) || !lab_enlarge(&list->nodes.branches, room))))
         return false;
     list->room = room;
     return true;

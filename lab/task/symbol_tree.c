@@ -2,6 +2,8 @@
 /* Trees of symbols: building, copying, comparing. Walks go along parent and sibling links, without a stack. */
 #include "task/symbol_tree.h"
 
+#include "io/grow.h"
+
 #include <stdlib.h>
 
 #define MOST_NODES ((size_t)1 << 24)
@@ -18,15 +20,7 @@ void lab_tree_destroy(lab_tree *tree) {
 }
 
 static bool make_room(lab_tree *tree) {
-    if (tree->count < tree->room)
-        return true;
-    size_t room = tree->room == 0 ? 64 : 2 * tree->room;
-    lab_tree_node *grown = tree->count >= MOST_NODES ? NULL : realloc(tree->nodes, room * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    tree->nodes = grown;
-    tree->room = room;
-    return true;
+    return tree->count < MOST_NODES && LAB_GROW(tree->nodes, tree->count, tree->room, 64);
 }
 
 int32_t lab_tree_add(lab_tree *tree, int32_t parent, int32_t symbol) {

@@ -18,6 +18,7 @@
 #include "task/tree_task.h"
 
 #include "io/fail.h"
+#include "io/grow.h"
 #include "task/tree_random.h"
 
 #include <math.h>
@@ -197,19 +198,14 @@ typedef struct side {
     size_t room;
 } side;
 
-static bool enlarge(int32_t **numbers, size_t room) {
-    int32_t *grown = realloc(*numbers, room * sizeof *grown);
-    *numbers = grown == NULL ? *numbers : grown;
-    return grown != NULL;
-}
-
 static locus_status reserve(side *to, size_t tokens, locus_error *error) {
     if (tokens > MOST_TOKENS)
         return fail_tokens(error);
     if (tokens <= to->room)
         return LOCUS_OK;
     size_t room = tokens + tokens / 2 + 1024;
-    if (!enlarge(to->tokens, room) || !enlarge(&to->nodes->parents, room) || !enlarge(&to->nodes->branches, room))
+    if (!lab_enlarge(to->tokens, room) || !lab_enlarge(&to->nodes->parents, room) ||
+        !lab_enlarge(&to->nodes->branches, room))
         return lab_fail_memory(error, "the tokens of a data set");
     to->room = room;
     return LOCUS_OK;

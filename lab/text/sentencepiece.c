@@ -4,6 +4,7 @@
 #include "text/sentencepiece.h"
 
 #include "io/fail.h"
+#include "io/grow.h"
 #include "text/child.h"
 #include "text/utf8.h"
 
@@ -148,14 +149,8 @@ typedef struct joint {
 } joint;
 
 static locus_status push(joint *to, int32_t token, locus_error *error) {
-    if (to->count == to->room) {
-        const size_t room = to->room + to->room / 2 + 64;
-        int32_t *grown = room <= MOST_TOKENS ? realloc(to->tokens, room * sizeof *grown) : NULL;
-        if (grown == NULL)
-            return lab_fail_memory(error, "the tokens of a text");
-        to->tokens = grown;
-        to->room = room;
-    }
+    if (to->count >= MOST_TOKENS || !LAB_GROW(to->tokens, to->count, to->room, 64))
+        return lab_fail_memory(error, "the tokens of a text");
     to->tokens[to->count++] = token;
     return LOCUS_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/grow.h"
 #include "text/utf8.h"
 #include "text/wordpiece_words.h"
 
@@ -149,14 +150,8 @@ typedef struct token_list {
 } token_list;
 
 static locus_status push(token_list *to, int32_t token, locus_error *error) {
-    if (to->count == to->room) {
-        const size_t room = to->room + to->room / 2 + 64;
-        int32_t *grown = realloc(to->tokens, room * sizeof *grown);
-        if (grown == NULL)
-            return lab_fail_memory(error, "the tokens of a text");
-        to->tokens = grown;
-        to->room = room;
-    }
+    if (!LAB_GROW(to->tokens, to->count, to->room, 64))
+        return lab_fail_memory(error, "the tokens of a text");
     to->tokens[to->count++] = token;
     return LOCUS_OK;
 }

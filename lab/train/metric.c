@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void bind_value(sqlite3_stmt *statement, int index, double value) {
-    if (isfinite(value))
-        sqlite3_bind_double(statement, index, value);
-    else
-        sqlite3_bind_null(statement, index);
-}
-
 static double column_value(sqlite3_stmt *statement, int column) {
     return sqlite3_column_type(statement, column) == SQLITE_NULL ? (double)NAN
                                                                  : sqlite3_column_double(statement, column);
@@ -21,41 +14,19 @@ static double column_value(sqlite3_stmt *statement, int column) {
 
 locus_status lab_store_metric_add(lab_store *store, int64_t run, const char *name, uint64_t step, double value,
                                   locus_error *error) {
-    sqlite3_stmt *statement;
-    locus_status status = lab_store_prepare(
-        store, &statement, "INSERT OR REPLACE INTO metric(run, name, step, value) VALUES(?,?,?,?)", error);
-    if (status != LOCUS_OK)
-        return status;
-    sqlite3_bind_int64(statement, 1, run);
-    sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 3, (int64_t)step);
-    bind_value(statement, 4, value);
-    return lab_store_finish(store, statement, error);
+    return lab_store_do(store, error, "INSERT OR REPLACE INTO metric(run, name, step, value) VALUES(?,?,?,?)", "itid",
+                        run, name, (int64_t)step, value);
 }
 
 locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step, locus_error *error) {
-    sqlite3_stmt *statement;
-    locus_status status = lab_store_prepare(store, &statement, "DELETE FROM metric WHERE run = ? AND step > ?", error);
-    if (status != LOCUS_OK)
-        return status;
-    sqlite3_bind_int64(statement, 1, run);
-    sqlite3_bind_int64(statement, 2, (int64_t)step);
-    return lab_store_finish(store, statement, error);
+    return lab_store_do(store, error, "DELETE FROM metric WHERE run = ? AND step > ?", "ii", run, (int64_t)step);
 }
 
 locus_status lab_store_metrics_copy(lab_store *store, int64_t from, int64_t to, uint64_t step, locus_error *error) {
-    sqlite3_stmt *statement;
-    const locus_status status =
-        lab_store_prepare(store, &statement,
-                          "INSERT OR REPLACE INTO metric(run, name, step, value) SELECT ?2, name,"
-                          " step, value FROM metric WHERE run = ?1 AND step <= ?3",
-                          error);
-    if (status != LOCUS_OK)
-        return status;
-    sqlite3_bind_int64(statement, 1, from);
-    sqlite3_bind_int64(statement, 2, to);
-    sqlite3_bind_int64(statement, 3, (int64_t)step);
-    return lab_store_finish(store, statement, error);
+    return lab_store_do(store, error,
+                        "INSERT OR REPLACE INTO metric(run, name, step, value) SELECT ?2, name,"
+                        " step, value FROM metric WHERE run = ?1 AND step <= ?3",
+                        "iii", from, to, (int64_t)step);
 }
 
 /* Makes room for one more item of `size` bytes; the arrays grow by doubling from 64. */
@@ -102,13 +73,12 @@ locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, 
     *metrics = NULL;
     *count = 0;
     sqlite3_stmt *statement;
-    locus_status status = lab_store_prepare(
-        store, &statement, "SELECT step, value FROM metric WHERE run = ? AND name = ? ORDER BY step", error);
+    void *items = NULL;
+    locus_status status =
+        lab_store_ask(store, &statement, error,
+                      "SELECT step, value FROM metric WHERE run = ? AND name = ? ORDER BY step", "it", run, name);
     if (status != LOCUS_OK)
         return status;
-    sqlite3_bind_int64(statement, 1, run);
-    sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
-    void *items = NULL;
     status = collect(store, statement, sizeof **metrics, take_metric, &items, count, error);
     *metrics = items;
     return status;
@@ -156,14 +126,13 @@ locus_status lab_store_metric_names(lab_store *store, int64_t run, const char **
     *names = NULL;
     *count = 0;
     sqlite3_stmt *statement;
-    locus_status status =
-        lab_store_prepare(store, &statement, "SELECT DISTINCT name FROM metric WHERE run = ? ORDER BY name", error);
+    const locus_status status = lab_store_ask(store, &statement, error,
+                                              "SELECT DISTINCT name FROM metric WHERE run = ? ORDER BY name", "i", run);
     if (status != LOCUS_OK)
         return status;
     texts list = {0};
     int code;
     size_t at, found = 0;
-    sqlite3_bind_int64(statement, 1, run);
     while ((code = sqlite3_step(statement)) == SQLITE_ROW && add_text(&list, lab_store_text(statement, 0), &at))
         found++;
     sqlite3_finalize(statement);
@@ -177,16 +146,8 @@ locus_status lab_store_metric_names(lab_store *store, int64_t run, const char **
 
 locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set, const char *name, double value,
                                  locus_error *error) {
-    sqlite3_stmt *statement;
-    locus_status status = lab_store_prepare(
-        store, &statement, "INSERT OR REPLACE INTO final(run, \"set\", name, value) VALUES(?,?,?,?)", error);
-    if (status != LOCUS_OK)
-        return status;
-    sqlite3_bind_int64(statement, 1, run);
-    sqlite3_bind_text(statement, 2, set, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 3, name, -1, SQLITE_STATIC);
-    bind_value(statement, 4, value);
-    return lab_store_finish(store, statement, error);
+    return lab_store_do(store, error, "INSERT OR REPLACE INTO final(run, \"set\", name, value) VALUES(?,?,?,?)", "ittd",
+                        run, set, name, value);
 }
 
 /* Final scores as they are read: their names stand one behind the other in `text`. */
@@ -230,13 +191,13 @@ locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals,
     *finals = NULL;
     *count = 0;
     sqlite3_stmt *statement;
-    locus_status status = lab_store_prepare(
-        store, &statement, "SELECT \"set\", name, value FROM final WHERE run = ? ORDER BY \"set\", name", error);
+    const locus_status status =
+        lab_store_ask(store, &statement, error,
+                      "SELECT \"set\", name, value FROM final WHERE run = ? ORDER BY \"set\", name", "i", run);
     if (status != LOCUS_OK)
         return status;
     final_rows rows = {0};
     int code;
-    sqlite3_bind_int64(statement, 1, run);
     while ((code = sqlite3_step(statement)) == SQLITE_ROW && add_final(&rows, statement)) {
     }
     sqlite3_finalize(statement);
@@ -260,13 +221,12 @@ locus_status lab_store_scores(lab_store *store, const char *set, const char *nam
     *scores = NULL;
     *count = 0;
     sqlite3_stmt *statement;
-    locus_status status = lab_store_prepare(
-        store, &statement, "SELECT run, value FROM final WHERE \"set\" = ? AND name = ? ORDER BY run", error);
+    void *items = NULL;
+    locus_status status =
+        lab_store_ask(store, &statement, error,
+                      "SELECT run, value FROM final WHERE \"set\" = ? AND name = ? ORDER BY run", "tt", set, name);
     if (status != LOCUS_OK)
         return status;
-    sqlite3_bind_text(statement, 1, set, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
-    void *items = NULL;
     status = collect(store, statement, sizeof **scores, take_score, &items, count, error);
     *scores = items;
     return status;

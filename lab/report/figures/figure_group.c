@@ -4,6 +4,7 @@
 #include "report/figures/figure.h"
 
 #include "io/fail.h"
+#include "io/grow.h"
 #include "report/figures/panels.h"
 
 #include <inttypes.h>
@@ -38,16 +39,10 @@ typedef struct route {
 } route;
 
 static void route_add(route *r, const lab_layout *layout) {
-    if (r->count == r->room) {
-        size_t room = 2 * r->room + 256;
-        lab_point *points = realloc(r->points, room * sizeof *points);
-        r->broken = r->broken || !points;
-        if (!points)
-            return;
-        r->points = points;
-        r->room = room;
-    }
-    r->points[r->count++] = lab_layout_point(layout, r->at, NULL);
+    const bool fits = LAB_GROW(r->points, r->count, r->room, 256);
+    r->broken = r->broken || !fits;
+    if (fits)
+        r->points[r->count++] = lab_layout_point(layout, r->at, NULL);
 }
 
 /* From panel to panel a step is a bow, upwards or to the right: a straight line would run through nodes that the path

@@ -2,6 +2,7 @@
 /* Cells, and the terminal's form. */
 #include "report/tables/table.h"
 #include "io/fail.h"
+#include "io/grow.h"
 #include "io/printable.h"
 #include "report/tables/table_parts.h"
 
@@ -52,39 +53,19 @@ void lab_table_free(lab_table *table) {
 
 /* ---- cells ---- */
 
-static bool make_room(lab_table *table) {
-    const size_t capacity = table->capacity == 0 ? 64 : 2 * table->capacity;
-    if (table->count < table->capacity)
-        return true;
-    lab_table_field *grown = realloc(table->cells, capacity * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    table->cells = grown;
-    table->capacity = capacity;
-    return true;
-}
-
-/* Ends a text that was cut to its room after the last whole character, and says that it was cut. */
-static void mark_cut(char *text, size_t size) {
-    static const char mark[] = "…";
-    size_t end = size - sizeof mark;
-    while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
-        end--;
-    memcpy(text + end, mark, sizeof mark);
-}
-
 /* What the terminal shows, made fit for it; NULL: out of memory. */
 LAB_TABLE_PRINTF(1, 0) static char *shown(const char *format, va_list list) {
     char text[CELL];
     if (vsnprintf(text, sizeof text, format, list) >= (int)sizeof text)
-        mark_cut(text, sizeof text);
+        lab_mark_cut(text, sizeof text);
     lab_printable(text, "");
     return strdup(text);
 }
 
 /* Owns `cell.text`. */
 static void add(lab_table *table, lab_table_field cell) {
-    if (table == NULL || table->lost || cell.text == NULL || !make_room(table)) {
+    if (table == NULL || table->lost || cell.text == NULL ||
+        !LAB_GROW(table->cells, table->count, table->capacity, 64)) {
         free(cell.text);
         if (table != NULL)
             table->lost = true;

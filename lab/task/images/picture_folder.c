@@ -3,6 +3,7 @@
 #include "task/images/picture_folder.h"
 
 #include "io/fail.h"
+#include "io/grow.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,14 +26,8 @@ static void names_free(names *of) {
 }
 
 static bool add_name(names *to, const char *name) {
-    if (to->count == to->room) {
-        const size_t room = to->room == 0 ? 64 : 2 * to->room;
-        char **grown = realloc(to->names, room * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        to->names = grown;
-        to->room = room;
-    }
+    if (!LAB_GROW(to->names, to->count, to->room, 64))
+        return false;
     to->names[to->count] = strdup(name);
     return to->names[to->count++] != NULL;
 }
@@ -81,15 +76,9 @@ static void trace(lab_picture_files *files, const void *bytes, size_t count) {
 /* Takes over `path`. */
 static locus_status add_file(lab_picture_files *files, char *path, const struct stat *found, size_t class, lab_set set,
                              locus_error *error) {
-    if (files->count == files->room) {
-        const size_t room = files->room == 0 ? 256 : 2 * files->room;
-        lab_picture_file *grown = realloc(files->files, room * sizeof *grown);
-        if (grown == NULL) {
-            free(path);
-            return lab_fail_memory(error, "names of files");
-        }
-        files->files = grown;
-        files->room = room;
+    if (!LAB_GROW(files->files, files->count, files->room, 256)) {
+        free(path);
+        return lab_fail_memory(error, "names of files");
     }
     files->files[files->count++] = (lab_picture_file){path, class, set};
     const uint64_t facts[] = {(uint64_t)found->st_size, (uint64_t)found->st_ino, (uint64_t)found->st_mtim.tv_sec,

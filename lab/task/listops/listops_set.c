@@ -3,29 +3,22 @@
 #include "task/listops/listops.h"
 
 #include "io/fail.h"
+#include "io/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_TOKENS ((size_t)1 << 28)
 
-static bool enlarge(int32_t **numbers, size_t room) {
-    int32_t *grown = realloc(*numbers, room * sizeof *grown);
-    *numbers = grown == NULL ? *numbers : grown;
-    return grown != NULL;
-}
-
 static bool fit_samples(lab_listops_builder *builder) {
     lab_dataset *set = builder->set;
     if (set->samples + 1 < builder->sample_room)
         return true;
-    const size_t room = builder->sample_room == 0 ? 1024 : 2 * builder->sample_room;
-    size_t *offsets = realloc(set->input_offsets, room * sizeof *offsets);
-    if (offsets == NULL)
+    size_t room = builder->sample_room;
+    if (!LAB_GROW(set->input_offsets, room, room, 1024))
         return false;
-    set->input_offsets = offsets;
-    offsets[0] = 0;
-    const bool good = enlarge(&set->labels, room);
+    set->input_offsets[0] = 0;
+    const bool good = lab_enlarge(&set->labels, room);
     builder->sample_room = good ? room : builder->sample_room;
     return good;
 }
@@ -35,8 +28,8 @@ static bool fit_tokens(lab_listops_builder *builder, size_t tokens) {
     if (tokens <= builder->token_room)
         return true;
     const size_t room = tokens + tokens / 2 + 65536;
-    const bool good = enlarge(&set->input, room) && enlarge(&set->input_tree.parents, room) &&
-                      enlarge(&set->input_tree.branches, room);
+    const bool good = lab_enlarge(&set->input, room) && lab_enlarge(&set->input_tree.parents, room) &&
+                      lab_enlarge(&set->input_tree.branches, room);
     builder->token_room = good ? room : builder->token_room;
     return good;
 }

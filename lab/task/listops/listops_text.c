@@ -4,6 +4,7 @@
 #include "task/listops/listops.h"
 
 #include "io/fail.h"
+#include "io/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,16 +50,11 @@ char *lab_listops_string(size_t n, const int32_t *tokens, const int32_t *parents
 
 /* ---- reading ---- */
 
-static bool enlarge(int32_t **numbers, size_t room) {
-    int32_t *grown = realloc(*numbers, room * sizeof *grown);
-    *numbers = grown == NULL ? *numbers : grown;
-    return grown != NULL;
-}
-
 static bool push(lab_listops_reader *reader, int32_t token) {
     if (reader->count == reader->room) {
         const size_t room = reader->room == 0 ? 1024 : 2 * reader->room;
-        if (!enlarge(&reader->tokens, room) || !enlarge(&reader->parents, room) || !enlarge(&reader->branches, room))
+        if (!lab_enlarge(&reader->tokens, room) || !lab_enlarge(&reader->parents, room) ||
+            !lab_enlarge(&reader->branches, room))
             return false;
         reader->room = room;
     }

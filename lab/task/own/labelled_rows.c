@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "io/folder.h"
+#include "io/grow.h"
 #include "io/json.h"
 #include "task/own/own_sets.h"
 
@@ -100,19 +101,6 @@ static locus_status read_json(lab_labelled_row *row, const char *line, size_t by
 
 /* ---- files ---- */
 
-/* Room for one more row; NULL: no memory. */
-static lab_labelled_row *next_row(lab_labelled_rows *rows) {
-    if (rows->count == rows->room) {
-        const size_t room = rows->room == 0 ? 256 : 2 * rows->room;
-        lab_labelled_row *grown = realloc(rows->rows, room * sizeof *grown);
-        if (grown == NULL)
-            return NULL;
-        rows->rows = grown;
-        rows->room = room;
-    }
-    return &rows->rows[rows->count];
-}
-
 /* A file while its lines are read. */
 typedef struct reading {
     lab_labelled_rows *rows;
@@ -122,9 +110,9 @@ typedef struct reading {
 static locus_status read_line(void *context, size_t number, const char *line, size_t bytes, locus_error *error) {
     const reading *now = context;
     lab_labelled_rows *rows = now->rows;
-    lab_labelled_row *row = next_row(rows);
-    if (row == NULL)
+    if (!LAB_GROW(rows->rows, rows->count, rows->room, 256))
         return lab_fail_memory(error, "samples");
+    lab_labelled_row *row = &rows->rows[rows->count];
     *row = now->place;
     row->line = number;
     rows->count++; /* so that it is freed with the others */

@@ -3,6 +3,7 @@
 #include "task/own/pair_rows.h"
 
 #include "io/fail.h"
+#include "io/grow.h"
 #include "io/json.h"
 #include "task/own/own_sets.h"
 #include "task/own/own_text.h"
@@ -180,19 +181,6 @@ static locus_status check_form(lab_pair_rows *rows, const lab_pair_row *row, loc
 
 /* ---- files ---- */
 
-/* Room for one more row; NULL: no memory. */
-static lab_pair_row *next_row(lab_pair_rows *rows) {
-    if (rows->count == rows->room) {
-        const size_t room = rows->room == 0 ? 256 : 2 * rows->room;
-        lab_pair_row *grown = realloc(rows->rows, room * sizeof *grown);
-        if (grown == NULL)
-            return NULL;
-        rows->rows = grown;
-        rows->room = room;
-    }
-    return &rows->rows[rows->count];
-}
-
 /* A file while its lines are read. */
 typedef struct reading {
     lab_pair_rows *rows;
@@ -202,14 +190,15 @@ typedef struct reading {
 
 static locus_status read_line(void *context, size_t number, const char *line, size_t bytes, locus_error *error) {
     const reading *now = context;
-    lab_pair_row *row = next_row(now->rows);
-    if (row == NULL)
+    lab_pair_rows *rows = now->rows;
+    if (!LAB_GROW(rows->rows, rows->count, rows->room, 256))
         return lab_fail_memory(error, "samples");
+    lab_pair_row *row = &rows->rows[rows->count];
     *row = now->place;
     row->line = number;
-    now->rows->count++; /* so that it is freed with the others */
+    rows->count++; /* so that it is freed with the others */
     const locus_status status = read_json(row, line, bytes, now->kind, error);
-    return status == LOCUS_OK ? check_form(now->rows, row, error) : status;
+    return status == LOCUS_OK ? check_form(rows, row, error) : status;
 }
 
 locus_status lab_pair_rows_read(lab_pair_rows *rows, const char *path, lab_token_kind kind, lab_set set,

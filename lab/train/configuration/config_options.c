@@ -242,34 +242,15 @@ bool lab_option_is_silent(const lab_option *option, const char *text) {
 
 /* ---- names of values ---- */
 
-const char *lab_setup_name(lab_setup setup) {
-    return name_of(setups, (unsigned)setup);
-}
-
-const char *lab_embedding_init_name(lab_embedding_init init) {
-    return name_of(inits, (unsigned)init);
-}
-
-const char *lab_position_scale_name(lab_position_scale scale) {
-    return name_of(position_scales, (unsigned)scale);
-}
-
-const char *lab_logit_scale_name(lab_logit_scale scale) {
-    return name_of(logit_scales, (unsigned)scale);
-}
-
-const char *lab_precision_name(lab_precision precision) {
-    return name_of(precisions, (unsigned)precision);
-}
-
-const char *lab_order_name(lab_order order) {
-    return name_of(lab_order_names, (unsigned)order);
-}
-
-const char *lab_tree_paths_name(lab_tree_paths paths) {
-    return name_of(lab_tree_paths_names, (unsigned)paths);
-}
-
-const char *lab_asked_name(lab_asked asked) {
-    return name_of(lab_asked_names, (unsigned)asked);
-}
+#define NAMES(function, type, names) \
+    const char *function(type value) { \
+        return name_of(names, (unsigned)value); \
+    }
+NAMES(lab_setup_name, lab_setup, setups)
+NAMES(lab_embedding_init_name, lab_embedding_init, inits)
+NAMES(lab_position_scale_name, lab_position_scale, position_scales)
+NAMES(lab_logit_scale_name, lab_logit_scale, logit_scales)
+NAMES(lab_precision_name, lab_precision, precisions)
+NAMES(lab_order_name, lab_order, lab_order_names)
+NAMES(lab_tree_paths_name, lab_tree_paths, lab_tree_paths_names)
+NAMES(lab_asked_name, lab_asked, lab_asked_names)

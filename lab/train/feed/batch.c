@@ -3,6 +3,7 @@
 #include "train/feed/batch.h"
 
 #include "io/fail.h"
+#include "io/grow.h"
 #include "train/feed/shuffle.h"
 
 #include <stdlib.h>
@@ -47,18 +48,12 @@ void lab_batcher_destroy(lab_batcher *batcher) {
     memset(batcher, 0, sizeof *batcher);
 }
 
-static bool grow(int32_t **items, size_t count) {
-    int32_t *grown = realloc(*items, count * sizeof *grown);
-    *items = grown != NULL ? grown : *items;
-    return grown != NULL;
-}
-
 static bool reserve(struct lab_packed *side, size_t needed, bool trees) {
     if (needed <= side->room)
         return true;
     const size_t room = needed + needed / 8;
-    const bool good =
-        grow(&side->tokens, room) && (!trees || (grow(&side->parents, room) && grow(&side->branches, room)));
+    const bool good = lab_enlarge(&side->tokens, room) &&
+                      (!trees || (lab_enlarge(&side->parents, room) && lab_enlarge(&side->branches, room)));
     side->room = good ? room : side->room;
     return good;
 }

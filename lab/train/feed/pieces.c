@@ -2,6 +2,7 @@
 #include "train/feed/pieces.h"
 
 #include "io/fail.h"
+#include "io/grow.h"
 #include "text/wordpiece.h"
 
 #include <stdlib.h>
@@ -17,10 +18,8 @@ static bool append(pieces *to, size_t sample, const int32_t *tokens, size_t coun
     const size_t start = to->offsets[sample], end = start + count;
     if (end > to->room) {
         const size_t room = end + end / 2;
-        int32_t *grown = realloc(to->tokens, room * sizeof *grown);
-        if (grown == NULL)
+        if (!lab_enlarge(&to->tokens, room))
             return false;
-        to->tokens = grown;
         to->room = room;
     }
     if (count > 0)

@@ -12,6 +12,8 @@
 #include "train/store/store_sql.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +74,41 @@ locus_status lab_store_execute(lab_store *store, const char *sql, locus_error *e
 locus_status lab_store_prepare(lab_store *store, sqlite3_stmt **statement, const char *sql, locus_error *error) {
     int code = sqlite3_prepare_v2(store->database, sql, -1, statement, NULL);
     return code == SQLITE_OK ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
+static locus_status ask(lab_store *store, sqlite3_stmt **statement, locus_error *error, const char *sql,
+                        const char *kinds, va_list values) {
+    const locus_status status = lab_store_prepare(store, statement, sql, error);
+    for (int place = 1; status == LOCUS_OK && *kinds != '\0'; place++, kinds++) {
+        if (*kinds == 'i') {
+            sqlite3_bind_int64(*statement, place, va_arg(values, int64_t));
+        } else if (*kinds == 't') {
+            sqlite3_bind_text(*statement, place, va_arg(values, const char *), -1, SQLITE_STATIC);
+        } else {
+            const double value = va_arg(values, double);
+            if (isfinite(value)) /* else it stays NULL */
+                sqlite3_bind_double(*statement, place, value);
+        }
+    }
+    return status;
+}
+
+locus_status lab_store_ask(lab_store *store, sqlite3_stmt **statement, locus_error *error, const char *sql,
+                           const char *kinds, ...) {
+    va_list values;
+    va_start(values, kinds);
+    const locus_status status = ask(store, statement, error, sql, kinds, values);
+    va_end(values);
+    return status;
+}
+
+locus_status lab_store_do(lab_store *store, locus_error *error, const char *sql, const char *kinds, ...) {
+    sqlite3_stmt *statement;
+    va_list values;
+    va_start(values, kinds);
+    const locus_status status = ask(store, &statement, error, sql, kinds, values);
+    va_end(values);
+    return status == LOCUS_OK ? lab_store_finish(store, statement, error) : status;
 }
 
 const char *lab_store_text(sqlite3_stmt *statement, int column) {

@@ -53,21 +53,9 @@ bool lab_store_is_one(const char *path) {
 
 /* ---- statements ---- */
 
-/* A statement about two runs, ?1 of this store and ?2 of the other; or about less, which leaves ?2 unused. */
-static locus_status prepare_pair(const merge *m, sqlite3_stmt **statement, const char *sql, int64_t here,
-                                 int64_t there) {
-    const locus_status status = lab_store_prepare(m->store, statement, sql, m->error);
-    if (status == LOCUS_OK) {
-        sqlite3_bind_int64(*statement, 1, here);
-        sqlite3_bind_int64(*statement, 2, there);
-    }
-    return status;
-}
-
+/* About two runs, ?1 of this store and ?2 of the other; or about less, which leaves ?2 unused. */
 static locus_status execute_pair(const merge *m, const char *sql, int64_t here, int64_t there) {
-    sqlite3_stmt *statement;
-    const locus_status status = prepare_pair(m, &statement, sql, here, there);
-    return status == LOCUS_OK ? lab_store_finish(m->store, statement, m->error) : status;
+    return lab_store_do(m->store, m->error, sql, "ii", here, there);
 }
 
 /* ---- which run it is ---- */
@@ -135,8 +123,9 @@ static locus_status find_same(const merge *m, const lab_train_config *config, la
     sqlite3_stmt *statement;
     lab_train_config other;
     *here = (lab_run){0};
-    locus_status status = prepare_pair(m, &statement, "SELECT run FROM temp.identity WHERE hash = ?1 ORDER BY run",
-                                       (int64_t)lab_config_hash(config), 0);
+    locus_status status =
+        lab_store_ask(m->store, &statement, m->error, "SELECT run FROM temp.identity WHERE hash = ? ORDER BY run", "i",
+                      (int64_t)lab_config_hash(config));
     if (status != LOCUS_OK)
         return status;
     while (status == LOCUS_OK && here->id == 0 && sqlite3_step(statement) == SQLITE_ROW) {
@@ -161,7 +150,7 @@ static locus_status conflict(const merge *m, const item *from, const lab_run *he
 /* The first row of two texts and two values that differ. */
 static locus_status compare_values(const merge *m, const item *from, const lab_run *here, const char *sql) {
     sqlite3_stmt *statement;
-    locus_status status = prepare_pair(m, &statement, sql, here->id, from->run.id);
+    locus_status status = lab_store_ask(m->store, &statement, m->error, sql, "ii", here->id, from->run.id);
     if (status != LOCUS_OK)
         return status;
     const int code = sqlite3_step(statement);
@@ -402,14 +391,9 @@ static locus_status list_items(merge *m) {
 }
 
 static locus_status attach(const merge *m) {
-    sqlite3_stmt *statement;
     /* Each row of a curve belongs to a run that was just written: what SQLite would look up for each is known. */
     locus_status status = lab_store_execute(m->store, "PRAGMA foreign_keys = OFF", m->error);
-    status = status == LOCUS_OK ? lab_store_prepare(m->store, &statement, "ATTACH ?1 AS part", m->error) : status;
-    if (status != LOCUS_OK)
-        return status;
-    sqlite3_bind_text(statement, 1, m->other->source, -1, SQLITE_STATIC);
-    return lab_store_finish(m->store, statement, m->error);
+    return status == LOCUS_OK ? lab_store_do(m->store, m->error, "ATTACH ? AS part", "t", m->other->source) : status;
 }
 
 static void detach(const merge *m) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of runs. */
 #include "io/fail.h"
+#include "io/grow.h"
 #include "train/store/store_sql.h"
 
 #include <inttypes.h>
@@ -152,16 +153,7 @@ static locus_status collect_runs(lab_store *store, sqlite3_stmt *statement, lab_
     *runs = NULL;
     *count = 0;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        if (*count == room) {
-            room = room == 0 ? 16 : 2 * room;
-            lab_run *grown = realloc(*runs, room * sizeof *grown);
-            if (grown == NULL) {
-                code = SQLITE_NOMEM;
-                break;
-            }
-            *runs = grown;
-        }
-        if (!take_run(statement, &(*runs)[*count])) {
+        if (!LAB_GROW(*runs, *count, room, 16) || !take_run(statement, &(*runs)[*count])) {
             code = SQLITE_NOMEM;
             break;
         }
@@ -170,9 +162,7 @@ static locus_status collect_runs(lab_store *store, sqlite3_stmt *statement, lab_
     sqlite3_finalize(statement);
     if (code == SQLITE_DONE)
         return LOCUS_OK;
-    for (size_t i = 0; i < *count; i++)
-        lab_run_free(&(*runs)[i]);
-    free(*runs);
+    lab_runs_free(*runs, *count);
     *runs = NULL;
     *count = 0;
     return lab_store_fail(store, code, error);
@@ -182,12 +172,12 @@ locus_status lab_store_run_find(lab_store *store, const char *name_or_id, lab_ru
     memset(run, 0, sizeof *run);
     sqlite3_stmt *statement;
     /* A name wins over a number; `#7` and `7` both mean run 7. */
-    locus_status status = lab_store_prepare(
-        store, &statement,
-        SELECT_EACH(store, "WHERE name = ?1 OR CAST(id AS TEXT) = ltrim(?1, '#') ORDER BY name <> ?1 LIMIT 1"), error);
+    locus_status status = lab_store_ask(
+        store, &statement, error,
+        SELECT_EACH(store, "WHERE name = ?1 OR CAST(id AS TEXT) = ltrim(?1, '#') ORDER BY name <> ?1 LIMIT 1"), "t",
+        name_or_id != NULL ? name_or_id : "");
     if (status != LOCUS_OK)
         return status;
-    bind_text(statement, 1, name_or_id);
     lab_run *found;
     size_t count;
     status = collect_runs(store, statement, &found, &count, error);
@@ -206,21 +196,17 @@ locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_
                             locus_error *error) {
     static const lab_run_filter any = {NULL, NULL, NULL, NULL, NULL};
     const lab_run_filter *wanted = filter == NULL ? &any : filter;
-    const char *values[] = {wanted->task, wanted->encoding, wanted->budget, wanted->setup, wanted->embedding_init};
     *runs = NULL;
     *count = 0;
     sqlite3_stmt *statement;
-    locus_status status =
-        lab_store_prepare(store, &statement,
-                          SELECT_EACH(store, "WHERE (?1 IS NULL OR task = ?1) AND (?2 IS NULL OR encoding = ?2)"
-                                             " AND (?3 IS NULL OR budget = ?3) AND (?4 IS NULL OR setup = ?4)"
-                                             " AND (?5 IS NULL OR embedding_init = ?5) ORDER BY id"),
-                          error);
+    const locus_status status =
+        lab_store_ask(store, &statement, error,
+                      SELECT_EACH(store, "WHERE (?1 IS NULL OR task = ?1) AND (?2 IS NULL OR encoding = ?2)"
+                                         " AND (?3 IS NULL OR budget = ?3) AND (?4 IS NULL OR setup = ?4)"
+                                         " AND (?5 IS NULL OR embedding_init = ?5) ORDER BY id"),
+                      "ttttt", wanted->task, wanted->encoding, wanted->budget, wanted->setup, wanted->embedding_init);
     if (status != LOCUS_OK)
         return status;
-    for (int i = 0; i < 5; i++)
-        if (values[i] != NULL)
-            bind_text(statement, i + 1, values[i]);
     return collect_runs(store, statement, runs, count, error);
 }
 
@@ -229,53 +215,38 @@ locus_status lab_store_runs_between(lab_store *store, int64_t first, int64_t las
     sqlite3_stmt *statement;
     *runs = NULL;
     *count = 0;
-    const locus_status status =
-        lab_store_prepare(store, &statement, SELECT_EACH(store, "WHERE id BETWEEN ?1 AND ?2 ORDER BY id"), error);
+    const locus_status status = lab_store_ask(
+        store, &statement, error, SELECT_EACH(store, "WHERE id BETWEEN ?1 AND ?2 ORDER BY id"), "ii", first, last);
     if (status != LOCUS_OK)
         return status;
-    sqlite3_bind_int64(statement, 1, first);
-    sqlite3_bind_int64(statement, 2, last);
     return collect_runs(store, statement, runs, count, error);
 }
 
-/* Runs a statement about one run, ?1, and a text, ?2. */
-static locus_status execute_on(lab_store *store, const char *sql, int64_t id, const char *text, locus_error *error) {
-    sqlite3_stmt *statement;
-    const locus_status status = lab_store_prepare(store, &statement, sql, error);
-    if (status != LOCUS_OK)
-        return status;
-    sqlite3_bind_int64(statement, 1, id);
-    if (text != NULL)
-        bind_text(statement, 2, text);
-    return lab_store_finish(store, statement, error);
-}
-
 locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *error) {
-    return execute_on(store, "INSERT OR IGNORE INTO imported(run) VALUES(?1)", id, NULL, error);
+    return lab_store_do(store, error, "INSERT OR IGNORE INTO imported(run) VALUES(?1)", "i", id);
 }
 
 locus_status lab_store_run_note(lab_store *store, int64_t id, const char *text, locus_error *error) {
-    const char *sql =
-        *text == '\0' ? "DELETE FROM note WHERE run = ?1" : "INSERT OR REPLACE INTO note(run, text) VALUES(?1, ?2)";
-    return execute_on(store, sql, id, *text == '\0' ? NULL : text, error);
+    return *text == '\0'
+               ? lab_store_do(store, error, "DELETE FROM note WHERE run = ?", "i", id)
+               : lab_store_do(store, error, "INSERT OR REPLACE INTO note(run, text) VALUES(?, ?)", "it", id, text);
 }
 
 locus_status lab_store_run_parent(lab_store *store, int64_t id, const char *name, locus_error *error) {
-    return execute_on(store, "INSERT OR REPLACE INTO parent(run, name) VALUES(?1, ?2)", id, name, error);
+    return lab_store_do(store, error, "INSERT OR REPLACE INTO parent(run, name) VALUES(?, ?)", "it", id, name);
 }
 
 locus_status lab_store_run_rename(lab_store *store, int64_t id, const char *name, locus_error *error) {
     sqlite3_stmt *statement;
-    const locus_status status = lab_store_prepare(store, &statement, "UPDATE run SET name = ?2 WHERE id = ?1", error);
+    const locus_status status =
+        lab_store_ask(store, &statement, error, "UPDATE run SET name = ? WHERE id = ?", "ti", name, id);
     if (status != LOCUS_OK)
         return status;
-    sqlite3_bind_int64(statement, 1, id);
-    bind_text(statement, 2, name);
     const int code = sqlite3_step(statement);
     sqlite3_finalize(statement);
     return code == SQLITE_DONE ? LOCUS_OK : fail_row(store, code, name, error);
 }
 
 locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error) {
-    return execute_on(store, "DELETE FROM run WHERE id = ?1", id, NULL, error);
+    return lab_store_do(store, error, "DELETE FROM run WHERE id = ?", "i", id);
 }

@@ -19,6 +19,11 @@ struct lab_store {
 locus_status lab_store_fail(lab_store *store, int code, locus_error *error);
 locus_status lab_store_execute(lab_store *store, const char *sql, locus_error *error);
 locus_status lab_store_prepare(lab_store *store, sqlite3_stmt **statement, const char *sql, locus_error *error);
+/* The same with what its places stand for, a letter each: i an int64_t, t a text that outlives it (NULL: NULL), d a
+ * double (not finite: NULL). And of a statement that gives no rows, which is run. */
+locus_status lab_store_ask(lab_store *store, sqlite3_stmt **statement, locus_error *error, const char *sql,
+                           const char *kinds, ...);
+locus_status lab_store_do(lab_store *store, locus_error *error, const char *sql, const char *kinds, ...);
 /* The text of a column, "" where it is NULL; NULL: out of memory. Good until the next step. */
 const char *lab_store_text(sqlite3_stmt *statement, int column);
 /* The integer that a statement gives in its first row. */
