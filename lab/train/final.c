@@ -155,6 +155,15 @@ static locus_status store_set(lab_session *session, const char *set, const lab_o
     return status;
 }
 
+/* The rank that was asked to stop is one of many, and all are told the same: whether a scheduler asked. */
+static locus_status agree_on_set(lab_session *session, locus_status status, locus_error *error) {
+    lab_vote vote = {.flags = session->queue_again ? 1 : 0};
+    status = lab_ranks_agree(session->ranks, status, &vote, error);
+    return status == LOCUS_ERROR_INTERRUPTED && vote.flags != 0
+               ? lab_fail(error, status, LAB_QUEUE_AGAIN, "stopped while scores were made, after all steps")
+               : status;
+}
+
 static locus_status final_set(lab_session *session, size_t mean, locus_error *error) {
     char set[32];
     lab_outcome result = {0};
@@ -169,7 +178,7 @@ static locus_status final_set(lab_session *session, size_t mean, locus_error *er
         status = lab_session_message(session, note, true, &local);
     }
     lab_outcome_free(&result);
-    status = lab_ranks_agree(session->ranks, status, NULL, &local);
+    status = agree_on_set(session, status, &local);
     if (status != LOCUS_OK && error != NULL)
         *error = local;
     return status;

@@ -217,6 +217,31 @@ static void test_elastic(void **state) {
     assert_int_equal(training_run(&plan), LOCUS_OK); /* it is done: rank 0 says so to all */
 }
 
+/* A scheduler's signal that reaches one rank while scores are made, after all steps: rank 0 is told whose it was. */
+static void test_stopped_scoring(void **state) {
+    (void)state;
+    lab_train_config config = words("rope");
+    config.steps = 5;
+    config.batch = SHARDS;
+    config.test_samples = 35; /* five batches: of two ranks the second has two */
+    training_plan plan = {.config = config, .name = "scoring-whole", .threads = 1};
+    assert_int_equal(training_run(&plan), LOCUS_OK);
+    plan.name = "scoring";
+    plan.ranks = 2;
+    plan.kill_rank = 1;
+    plan.stop_at = 5;
+    plan.stop_phase = "test";
+    assert_int_equal(training_run(&plan), TRAINING_QUEUE_AGAIN);
+    training_remains stopped = training_look("scoring");
+    assert_int_equal(stopped.run.state, LAB_RUN_STOPPED);
+    assert_int_equal(stopped.run.steps_done, 5);
+    training_forget(&stopped);
+    plan.stop_at = 0;
+    plan.ranks = 4;
+    assert_int_equal(training_run(&plan), LOCUS_OK);
+    training_assert_same("scoring-whole", "scoring");
+}
+
 /* Without dropout shards say the same as a whole batch: the mean's denominator, the norm and the scores are those. */
 static void assert_near(lab_train_config config, const char *name) {
     char whole[64], dealt[64];
@@ -295,11 +320,12 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),      cmocka_unit_test(test_learned),
-        cmocka_unit_test(test_trees),      cmocka_unit_test(test_images),
-        cmocka_unit_test(test_sequences),  cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_elastic),    cmocka_unit_test(test_shards_change_sums_alone),
-        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_words),           cmocka_unit_test(test_learned),
+        cmocka_unit_test(test_trees),           cmocka_unit_test(test_images),
+        cmocka_unit_test(test_sequences),       cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_elastic),         cmocka_unit_test(test_shards_change_sums_alone),
+        cmocka_unit_test(test_not_finite),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_stopped_scoring),
     };
     return cmocka_run_group_tests(tests, setup, training_teardown);
 }

@@ -44,7 +44,12 @@ static bool look(void *context, const lab_progress *progress) {
     const training_plan *plan = context;
     if (plan->kill_at != 0 && progress->step >= plan->kill_at)
         raise(SIGKILL);
-    return plan->stop_at == 0 || progress->step < plan->stop_at;
+    const bool here = plan->stop_phase == NULL || strcmp(progress->phase, plan->stop_phase) == 0;
+    return plan->stop_at == 0 || progress->step < plan->stop_at || !here;
+}
+
+static bool a_scheduler(void) {
+    return true;
 }
 
 static bool only_look(void *context, const lab_progress *progress) {
@@ -64,6 +69,7 @@ static locus_status train_rank(const training_plan *plan, lab_ranks *ranks, locu
                                        .every_step = true,
                                        .progress = rank == plan->kill_rank ? look : only_look,
                                        .context = &copy,
+                                       .queue_again = plan->stop_phase != NULL ? a_scheduler : NULL,
                                        .ranks = ranks};
     memset(&run, 0, sizeof run);
     locus_status status = rank == 0 ? lab_store_open(&store, store_path, error) : LOCUS_OK;
@@ -114,7 +120,8 @@ int training_run(const training_plan *plan) {
         locus_status status = train_here(plan, &error);
         if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED)
             fprintf(stderr, "%s: %s\n", plan->name, error.message);
-        child_exit((int)status);
+        const bool again = status == LOCUS_ERROR_INTERRUPTED && strcmp(error.argument, LAB_QUEUE_AGAIN) == 0;
+        child_exit(again ? TRAINING_QUEUE_AGAIN : (int)status);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);

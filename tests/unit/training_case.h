@@ -15,13 +15,15 @@ typedef struct training_plan {
     lab_train_config config;
     const char *name;
     size_t threads;
-    size_t ranks;     /* threads that share it, as ranks; 0: it is trained alone */
-    size_t kill_rank; /* which of them is asked to die at kill_at */
-    uint64_t stop_at; /* progress asks to stop from this step on; 0: never */
-    uint64_t kill_at; /* killed after this step, before its checkpoint; 0: never */
+    size_t ranks;           /* threads that share it, as ranks; 0: it is trained alone */
+    size_t kill_rank;       /* which of them is asked to die at kill_at */
+    uint64_t stop_at;       /* progress asks to stop from this step on; 0: never */
+    const char *stop_phase; /* and in this phase alone, as a scheduler does; NULL: in any, as Ctrl-C does */
+    uint64_t kill_at;       /* killed after this step, before its checkpoint; 0: never */
 } training_plan;
 
-/* The status; −1 if it was killed. What went wrong is printed. */
+enum { TRAINING_QUEUE_AGAIN = 75 };
+/* The status, TRAINING_QUEUE_AGAIN if a scheduler stopped it; −1 if it was killed. What went wrong is printed. */
 int training_run(const training_plan *plan);
 
 typedef struct training_remains {

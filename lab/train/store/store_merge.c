@@ -28,7 +28,9 @@ typedef struct item {
     int64_t to;    /* the run of this store, 0: left out */
     char *to_name; /* its name, owned */
     bool written;  /* its row and curves are this run's: files that were there are of other parameters */
+    bool marked;   /* this store's run came without its files, maybe since a kill came between */
     int lock;      /* of an unfinished one, until its files are copied; -1 */
+    int lock_here; /* of the run that it takes the place of, as long */
 } item;
 
 typedef struct merge {
@@ -236,8 +238,6 @@ static locus_status add(merge *m, item *from, const lab_train_config *config) {
     return status;
 }
 
-/* The row stays the store's by number and name. Nobody may train it meanwhile. Its best parameters so far go before
- * the row says that it is another's; of an unfinished run they stand in its checkpoint, too. */
 /* Both stores may lie in one folder: then a run's files are those of the other's run of the same name. */
 static bool same_folder(const merge *m, const item *from, const lab_run *here) {
     struct stat ours, theirs;
@@ -245,10 +245,11 @@ static bool same_folder(const merge *m, const item *from, const lab_run *here) {
            stat(m->other_folder, &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
+/* The row stays the store's by number and name. Nobody may train it until its files are copied. Its best parameters so
+ * far go before the row says that it is another's; of an unfinished run they stand in its checkpoint, too. */
 static locus_status replace(merge *m, item *from, const lab_run *here) {
     lab_run row = from->run;
-    int lock;
-    locus_status status = lab_run_hold(m->request->folder, here->name, &lock, m->error);
+    locus_status status = lab_run_hold(m->request->folder, here->name, &from->lock_here, m->error);
     row.id = here->id;
     row.name = here->name;
     from->written = true;
@@ -261,8 +262,6 @@ static locus_status replace(merge *m, item *from, const lab_run *here) {
         status = execute_pair(m, "DELETE FROM main.final WHERE run = ?1", here->id, 0);
     status = status == LOCUS_OK ? lab_store_run_imported(m->store, here->id, m->error) : status;
     status = status == LOCUS_OK ? copy_values(m, from) : status;
-    if (lock >= 0)
-        close(lock);
     m->result->replaced += status == LOCUS_OK;
     return status;
 }
@@ -277,6 +276,7 @@ static locus_status complete(const merge *m, const item *from) {
 static locus_status join(merge *m, item *from, const lab_run *here) {
     const bool done = from->run.state == LAB_RUN_DONE, done_here = here->state == LAB_RUN_DONE;
     from->to = here->id;
+    from->marked = here->imported;
     from->to_name = strdup(here->name);
     if (from->to_name == NULL)
         return lab_fail_memory(m->error, "a run's name");
@@ -326,7 +326,7 @@ static locus_status take_all(merge *m) {
 
 static locus_status bring_files(const merge *m, const item *from) {
     const bool finished = from->run.state == LAB_RUN_DONE;
-    if (from->written && finished) /* it needs no checkpoint to go on from */
+    if ((from->written || from->marked) && finished) /* it needs no checkpoint to go on from */
         lab_run_remove_file(m->request->folder, from->to_name, LAB_RUN_LAST);
     if (!m->request->checkpoints)
         return LOCUS_OK;
@@ -355,7 +355,7 @@ static locus_status bring_files_if_alike(const merge *m, const item *from) {
 static locus_status bring_all_files(const merge *m) {
     locus_status status = LOCUS_OK;
     for (size_t i = 0; status == LOCUS_OK && i < m->count; i++)
-        if (m->items[i].to != 0 && (m->items[i].written || m->request->checkpoints))
+        if (m->items[i].to != 0 && (m->items[i].written || m->items[i].marked || m->request->checkpoints))
             status = bring_files_if_alike(m, &m->items[i]);
     return status;
 }
@@ -382,7 +382,7 @@ static locus_status list_items(merge *m) {
     m->items = calloc(m->count + 1, sizeof *m->items);
     for (size_t i = 0; i < m->count; i++)
         if (m->items != NULL)
-            m->items[i] = (item){.run = runs[i], .lock = -1};
+            m->items[i] = (item){.run = runs[i], .lock = -1, .lock_here = -1};
         else
             lab_run_free(&runs[i]);
     free(runs);
@@ -405,6 +405,8 @@ static void free_merge(merge *m) {
     for (size_t i = 0; i < m->count; i++) {
         if (m->items[i].lock >= 0)
             close(m->items[i].lock);
+        if (m->items[i].lock_here >= 0)
+            close(m->items[i].lock_here);
         lab_run_free(&m->items[i].run);
         free(m->items[i].to_name);
     }

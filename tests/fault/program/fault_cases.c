@@ -29,8 +29,10 @@
 #define DECODER_SIZES \
     "--dev-samples", "4", "--test-samples", "4", "--batch", "4", "--steps", "24", "--evaluate-every", "8"
 
-#define ONE_RUN \
-    "$LOCUS train --task copy --encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 16 --threads 1 --length 5 " \
+#define ONE_RUN ONE_RUN_WITH("")
+#define ONE_RUN_WITH(more) \
+    "$LOCUS train " more \
+    "--task copy --encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 16 --threads 1 --length 5 " \
     "--symbols 6 --train-samples 60 --dev-samples 10 --test-samples 10 --greedy-samples 4 --batch 10 --steps 24 " \
     "--evaluate-every 8 --name one --quiet\n"
 
@@ -130,6 +132,18 @@
         .name = "runs import store", .prepare = ONE_RUN "cp -R runs part && $LOCUS runs delete one --quiet", \
         .words = {"runs", "import", "part/locus.db", "--checkpoints", "--quiet"}, .in_short = true \
     }
+/* A finished run takes the place of an unfinished one, which has a checkpoint to go on from. */
+#define CASE_REPLACE(case_name, ...) \
+    { \
+        .name = (case_name), \
+        .prepare = ONE_RUN_WITH("--keep-optimizer ") "cp -R runs part && mv runs/one/state.safetensors " \
+                                                     "runs/one/last.safetensors && " UNFINISH, \
+        .words = {"runs", "import", "part/locus.db", "--quiet", __VA_ARGS__}, .in_short = true \
+    }
+#define UNFINISH \
+    "\"${LOCUS_PYTHON:-python3}\" -c 'import sqlite3; s = sqlite3.connect(\"runs/locus.db\"); " \
+    "s.executescript(\"UPDATE run SET state = 2, steps_done = 8; DELETE FROM final; DELETE FROM metric WHERE step > " \
+    "8\")'\n"
 #define CASE_REPORT \
     { .name = "report", .prepare = ONE_RUN, .words = {"report", "-o", "page.html", "--quiet"}, .in_short = true }
 
@@ -217,6 +231,9 @@ const fault_case fault_kill_cases[] = {
      .trains = true},
     CASE_EXPORT,
     CASE_TAKE_IN,
+    CASE_MERGE,
+    CASE_REPLACE("runs import over", NULL),
+    CASE_REPLACE("runs import over all", "--checkpoints"),
     CASE_COMPARE,
     CASE_REPRODUCE,
     {.name = "reproduce whole", .prepare = PREPARE_PART, .words = {PART_WORDS}, .trains = true, .jobs = true},

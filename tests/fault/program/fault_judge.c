@@ -118,19 +118,25 @@ static bool may_be_kept(const fault_case *which, const char *path) {
     return which->trains && name[0] != '.' && strstr(name, ".tmp") == NULL;
 }
 
-/* First file that is neither one of the beginning nor one of the end, if the run may not keep it. */
+/* Whether a file lies where it should not: it is neither one of the beginning nor one of the end, or, when all is done,
+ * not one of the end. */
+static bool is_left(const fault_reference *reference, const char *path, bool through) {
+    const bool old = fault_tree_find(&reference->before, path) != NULL;
+    if (fault_tree_find(&reference->after, path) != NULL)
+        return false;
+    return through || (!old && !may_be_kept(reference->which, path));
+}
+
+/* The first such file. */
 static const char *find_left(const fault_reference *reference, bool through) {
     static char found[1024];
     fault_tree now, temporary;
     fault_tree_list(&now, "work");
     fault_tree_list(&temporary, "tmp");
     found[0] = '\0';
-    for (size_t i = 0; i < now.count && found[0] == '\0'; i++) {
-        const char *path = now.files[i].path;
-        if (fault_tree_find(&reference->before, path) == NULL && fault_tree_find(&reference->after, path) == NULL &&
-            (through || !may_be_kept(reference->which, path)))
-            snprintf(found, sizeof found, "%s", path);
-    }
+    for (size_t i = 0; i < now.count && found[0] == '\0'; i++)
+        if (is_left(reference, now.files[i].path, through))
+            snprintf(found, sizeof found, "%s", now.files[i].path);
     if (found[0] == '\0' && temporary.count > 0)
         snprintf(found, sizeof found, "TMPDIR/%s", temporary.files[0].path);
     fault_tree_free(&now);
