@@ -30,4 +30,19 @@ const char *lab_safetensors_metadata(const lab_safetensors *file, const char *ke
 locus_status lab_safetensors_write(const char *path, const lab_array *arrays, size_t count,
                                    const lab_metadata *metadata, size_t metadata_count, locus_error *error);
 
+/* The same of arrays whose data need not be there at once: each with data NULL is brought when its turn has come, in
+ * order, and may take the place of the one before. */
+typedef struct lab_array_source {
+    locus_status (*bring)(void *context, const lab_array *array, const void **data, locus_error *error);
+    void *context;
+} lab_array_source;
+typedef struct lab_safetensors_content {
+    const lab_array *arrays;
+    size_t count;
+    const lab_metadata *metadata;
+    size_t metadata_count;
+    lab_array_source source;
+} lab_safetensors_content;
+locus_status lab_safetensors_stream(const char *path, const lab_safetensors_content *content, locus_error *error);
+
 #endif

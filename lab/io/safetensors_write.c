@@ -108,14 +108,30 @@ static locus_status header_text(const lab_array *arrays, size_t count, const lab
     return lab_fail_memory(error, "the header of a .safetensors file");
 }
 
-locus_status lab_safetensors_write(const char *path, const lab_array *arrays, size_t count,
-                                   const lab_metadata *metadata, size_t metadata_count, locus_error *error) {
+/* What cannot be written is found when the file is closed. */
+static locus_status write_arrays(const lab_output *output, const lab_safetensors_content *content, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; status == LOCUS_OK && i < content->count; i++) {
+        const lab_array *array = &content->arrays[i];
+        const void *data = array->data;
+        if (lab_array_count(array) == 0)
+            continue;
+        if (data == NULL)
+            status = content->source.bring(content->source.context, array, &data, error);
+        if (status == LOCUS_OK)
+            fwrite(data, lab_dtype_size(array->dtype), lab_array_count(array), output->stream);
+    }
+    return status;
+}
+
+locus_status lab_safetensors_stream(const char *path, const lab_safetensors_content *content, locus_error *error) {
     char *header = NULL;
     size_t length = 0;
     lab_output output;
-    locus_status status = check_arrays(path, arrays, count, error);
+    locus_status status = check_arrays(path, content->arrays, content->count, error);
     if (status == LOCUS_OK)
-        status = header_text(arrays, count, metadata, metadata_count, &header, &length, error);
+        status = header_text(content->arrays, content->count, content->metadata, content->metadata_count, &header,
+                             &length, error);
     if (status == LOCUS_OK)
         status = lab_output_open(&output, path, error);
     if (status != LOCUS_OK) {
@@ -125,11 +141,17 @@ locus_status lab_safetensors_write(const char *path, const lab_array *arrays, si
     unsigned char number[8];
     for (int i = 0; i < 8; i++)
         number[i] = (unsigned char)((uint64_t)length >> 8 * i & 0xFF);
-    fwrite(number, 1, sizeof number, output.stream); /* what fails is found at the end */
+    fwrite(number, 1, sizeof number, output.stream);
     fwrite(header, 1, length, output.stream);
-    for (size_t i = 0; i < count; i++)
-        if (lab_array_count(&arrays[i]) > 0)
-            fwrite(arrays[i].data, lab_dtype_size(arrays[i].dtype), lab_array_count(&arrays[i]), output.stream);
     free(header);
-    return lab_output_commit(&output, error);
+    status = write_arrays(&output, content, error);
+    status = status == LOCUS_OK ? lab_output_commit(&output, error) : status;
+    lab_output_discard(&output);
+    return status;
+}
+
+locus_status lab_safetensors_write(const char *path, const lab_array *arrays, size_t count,
+                                   const lab_metadata *metadata, size_t metadata_count, locus_error *error) {
+    const lab_safetensors_content content = {arrays, count, metadata, metadata_count, {NULL, NULL}};
+    return lab_safetensors_stream(path, &content, error);
 }

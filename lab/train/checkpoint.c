@@ -3,7 +3,6 @@
 
 #include "io/fail.h"
 #include "io/json.h"
-#include "io/safetensors.h"
 #include "train/configuration/config.h"
 
 #include <cjson/cJSON.h>
@@ -62,8 +61,8 @@ static void unpack_state(lab_training_state *s, const int64_t *integers, const d
     *s = state;
 }
 
-locus_status lab_checkpoint_write(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
-                                  locus_error *error) {
+locus_status lab_checkpoint_write(const lab_checkpoint *checkpoint, const lab_train_config *config,
+                                  lab_array_source source, const char *path, locus_error *error) {
     size_t count = lab_model_parameter_count(checkpoint->model), elements = lab_model_elements(checkpoint->model);
     lab_array *arrays = calloc(count + EXTRAS, sizeof *arrays);
     char *json = lab_config_json(config);
@@ -83,7 +82,8 @@ locus_status lab_checkpoint_write(const lab_checkpoint *checkpoint, const lab_tr
     if (checkpoint->state->best_step > 0)
         arrays[count++] = flat("best", LAB_F32, elements, checkpoint->best);
     const lab_metadata metadata[] = {{"format", CHECKPOINT_FORMAT}, {"config", json}};
-    status = lab_safetensors_write(path, arrays, count, metadata, 2, error);
+    const lab_safetensors_content content = {arrays, count, metadata, 2, source};
+    status = lab_safetensors_stream(path, &content, error);
 end:
     free(arrays);
     cJSON_free(json);

@@ -9,6 +9,7 @@
 #ifndef LAB_CHECKPOINT_H
 #define LAB_CHECKPOINT_H
 
+#include "io/safetensors.h"
 #include "train/configuration/train_config.h"
 #include "train/store/run_folder.h"
 #include "train/store/store.h"
@@ -33,8 +34,10 @@ typedef struct lab_checkpoint {
     float *best; /* [elements]; meaningful if state->best_step > 0 */
 } lab_checkpoint;
 
-locus_status lab_checkpoint_write(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
-                                  locus_error *error);
+/* Of moments and best parameters that are NULL `source` brings "optimizer.first", "optimizer.second" and, if there is
+ * one, "best", in this order. */
+locus_status lab_checkpoint_write(const lab_checkpoint *checkpoint, const lab_train_config *config,
+                                  lab_array_source source, const char *path, locus_error *error);
 
 /* Fills all four, or fails with a clear line that names the file: damaged, of another configuration, of other shapes.
  * The texts of `config` are compared too. */

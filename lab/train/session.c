@@ -58,8 +58,8 @@ static locus_status make_optimizer(lab_session *session, locus_error *error) {
     }
     if (status == LOCUS_OK)
         status = lab_optimizer_create(&session->optimizer, &config->optimizer, own, error);
-    if (status == LOCUS_OK && session->leads) {
-        session->best = malloc(elements * sizeof *session->best);
+    if (status == LOCUS_OK) {
+        session->best = malloc((own + 1) * sizeof *session->best);
         status = session->best == NULL ? lab_fail_memory(error, "the best parameters") : LOCUS_OK;
     }
     return status;
@@ -361,8 +361,7 @@ locus_status lab_session_prepare(lab_session *session, locus_error *error) {
     session->optimizer.step = session->state.step;
     session->base_wall = session->state.wall_seconds;
     session->first_step = session->state.step;
-    session->best_dirty =
-        session->leads && session->state.best_step > 0; /* the file may be older, or newer by a kill */
+    session->best_dirty = session->state.best_step > 0; /* the file may be older, or newer by a kill */
     status = session->leads ? begin_row(session, error) : LOCUS_OK;
     return lab_ranks_agree(session->ranks, status, NULL, error);
 }

@@ -28,7 +28,7 @@ typedef struct lab_session {
     lab_sharing sharing;     /* open if a batch has shards */
     lab_optimizer optimizer; /* of all parameters, or of the rank's slice of them */
     lab_training_state state;
-    float *best;     /* parameters of the best step; rank 0's */
+    float *best;     /* parameters of the best step: as many as the optimiser has */
     bool best_dirty; /* not yet in best.safetensors */
 
     double began, base_wall; /* clock when this process began, wall seconds before it */
@@ -55,6 +55,10 @@ void lab_session_close(lab_session *session);
 
 /* Writes both files and the row; a part of it is done by every rank. */
 locus_status lab_session_checkpoint(lab_session *session, locus_error *error);
+/* The best parameters alone, where a training fails before its next checkpoint; likewise. */
+locus_status lab_session_write_best(lab_session *session, locus_error *error);
+/* What ranks have slices of as large as the optimiser's, together, on all. */
+locus_status lab_session_whole(const lab_session *session, const float *slice, float *whole, locus_error *error);
 /* What a new row says; and of where the run goes on, which may be elsewhere. */
 locus_status lab_session_tell_parent(lab_session *session, locus_error *error); /* to the store, if it has one */
 locus_status lab_session_fill_row(lab_session *session, locus_error *error);

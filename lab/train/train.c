@@ -163,10 +163,8 @@ static locus_status evaluate(lab_session *session, locus_error *error) {
         session->state.best_measure = measure;
         session->state.best_step = session->state.step;
         session->best_dirty = true;
-        if (session->leads) {
-            memcpy(session->best, lab_model_values(session->model),
-                   lab_model_elements(session->model) * sizeof *session->best);
-        }
+        memcpy(session->best, lab_model_values(session->model) + session->sharing.first,
+               session->optimizer.elements * sizeof *session->best);
     }
     return record(session, error);
 }
@@ -226,9 +224,11 @@ static void drop_status(locus_status status) {
 /* What the row says of a training that ended early; the first failure is the one that is reported. A run that was
  * refused before its first step, as by an encoding that has no position for a token, leaves nothing. */
 static void close_row(lab_session *session, locus_status status, const locus_error *error) {
+    bool failed = status != LOCUS_ERROR_INTERRUPTED && status != LOCUS_ERROR_IO && status != LOCUS_ERROR_MEMORY;
+    if (session->ready && failed && session->best_dirty)
+        session->best_dirty = lab_session_write_best(session, NULL) != LOCUS_OK;
     if (!session->leads)
         return;
-    bool failed = status != LOCUS_ERROR_INTERRUPTED && status != LOCUS_ERROR_IO && status != LOCUS_ERROR_MEMORY;
     if (failed && status != LOCUS_ERROR_NUMERIC && session->made_row && session->state.step == 0) {
         lab_session_forget(session);
         return;
@@ -239,10 +239,6 @@ static void close_row(lab_session *session, locus_status status, const locus_err
         drop_status(lab_session_message(session, error->message, false, NULL));
         drop_status(lab_store_run_update(session->store, session->run, NULL));
         return;
-    }
-    if (failed && session->best_dirty) {
-        const lab_checkpoint checkpoint = {session->model, NULL, NULL, &session->state, session->best};
-        session->best_dirty = lab_best_write(&checkpoint, &session->config, session->best_path, NULL) != LOCUS_OK;
     }
     drop_status(lab_session_message(session, error->message, false, NULL));
     drop_status(lab_session_save_row(session, failed ? LAB_RUN_FAILED : LAB_RUN_STOPPED, NULL));
@@ -260,10 +256,7 @@ static locus_status settle_last(lab_session *session, locus_error *error) {
 }
 
 static locus_status finish(lab_session *session, locus_error *error) {
-    const size_t bytes = lab_model_elements(session->model) * sizeof *session->best;
-    if (session->leads)
-        memcpy(lab_model_values(session->model), session->best, bytes);
-    locus_status status = lab_ranks_broadcast(session->ranks, lab_model_values(session->model), bytes, error);
+    locus_status status = lab_session_whole(session, session->best, lab_model_values(session->model), error);
     if (status == LOCUS_OK)
         status = lab_model_update(session->model, error);
     status = lab_ranks_agree(session->ranks, status, NULL, error);
