@@ -5,6 +5,7 @@
 # mpirun and plugin are there is tried. LOCUS_CLUSTER=long (./dev test cluster): more kinds, 100 kills, ranks in two network
 # namespaces; else a short form.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+. "$LOCUS_SOURCE/tests/cluster/wire.inc"
 
 long=false
 [ "${LOCUS_CLUSTER:-}" != long ] || long=true
@@ -240,30 +241,17 @@ refusals() {
         on 1 env LOCUS_MPI=othermpi "$locus" train "$@" --shards 4 : -n 1 env LOCUS_MPI=othermpi "$locus" train "$@" --shards 4
 }
 
-# Two spaces of network names and a cable between them: bytes cross a network.
+# A cable between two spaces of network names: bytes cross a network.
 namespaces() {
-    if ! ip netns add "locus-a-$$" 2>err; then
-        echo "no network namespaces here ($(head -n 1 err)): not tried"
-        return
-    fi
-    trap 'ip netns del locus-a-$$; ip netns del locus-b-$$ 2>/dev/null; rm -rf "$work"' EXIT
-    ip netns add "locus-b-$$"
-    ip link add "locus-a$$" netns "locus-a-$$" type veth peer name "locus-b$$" netns "locus-b-$$"
-    for side in a b; do
-        ip -n "locus-$side-$$" address add "10.77.0.$([ $side = a ] && echo 1 || echo 2)/24" dev "locus-$side$$"
-        ip -n "locus-$side-$$" link set "locus-$side$$" up
-        ip -n "locus-$side-$$" link set lo up
-    done
-    printf '#!/bin/sh\nshift\nexec ip netns exec locus-b-%s unshare --uts sh -c "hostname locus-b; $*"\n' $$ >agent
-    chmod +x agent
+    wire_open "$work"
+    $wired || { echo "no network namespaces here ($refused): not tried"; return; }
+    trap 'wire_close; rm -rf "$work"' EXIT
     # shellcheck disable=SC2046,SC2086
-    (OMPI_MCA_btl=self,tcp exec ip netns exec "locus-a-$$" mpirun.openmpi --host 10.77.0.1:1,10.77.0.2:1 -n 2 \
-        --mca plm_rsh_agent "$work/agent" --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 \
-        "$locus" train --store wire/locus.db --name run --threads 1 --shards 4 --seed 1 $small $(options learned)) \
+    (wire_run "$work" "$locus" train --store wire/locus.db --name run --threads 1 --shards 4 --seed 1 $small $(options learned)) \
         >out 2>err </dev/null || fail "ranks in two namespaces: $(cat err)"
     [ -d learned ] || (run learned 0 $small $(options learned)) >out 2>err
     same learned wire
-    crossed=$(ip netns exec "locus-a-$$" cat "/sys/class/net/locus-a$$/statistics/tx_bytes")
+    crossed=$(wire_bytes)
     [ "$crossed" -gt 100000 ] || fail "only $crossed bytes crossed the network"
     echo "two namespaces: $crossed bytes crossed"
 }

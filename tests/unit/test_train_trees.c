@@ -97,6 +97,49 @@ static void test_batches(void **state) {
 
 /* ---- groups ---- */
 
+static size_t tokens_of(const lab_batch *batch) {
+    return batch->input_offsets[batch->samples] + batch->target_offsets[batch->samples];
+}
+
+/* A batch in parts: every sample once, as many in each as a cut says, and no part much longer than the mean, although
+ * trees are of all sizes. */
+static void test_parts(void **state) {
+    (void)state;
+    enum { SAMPLES = 300, BATCH = 64, MOST_PARTS = 64 };
+    lab_dataset set = draw_set("tree-ops", LAB_ORDER_DEPTH, SAMPLES);
+    lab_batcher batcher;
+    const lab_batch *batch;
+    locus_error error;
+    assert_int_equal(lab_batcher_create(&batcher, &set, BATCH, 3, &error), LOCUS_OK);
+    for (uint64_t step = 0; step < 5; step++) {
+        for (size_t parts = 1; parts <= MOST_PARTS; parts *= 2) {
+            int64_t sum = 0, whole_sum = 0;
+            size_t samples = 0, longest = 0, total = 0;
+            for (size_t p = 0; p < parts; p++) {
+                const lab_cut cut = {p, parts};
+                const size_t count = step == 4 ? SAMPLES - 4 * BATCH : BATCH; /* the last one is smaller */
+                assert_int_equal(lab_batcher_cut(&batcher, step, cut, &batch, &error), LOCUS_OK);
+                assert_int_equal(batch->samples, lab_cut_samples(cut, count));
+                samples += batch->samples;
+                total += tokens_of(batch);
+                longest = tokens_of(batch) > longest ? tokens_of(batch) : longest;
+                for (size_t t = 0; t < batch->input_offsets[batch->samples]; t++)
+                    sum += (int64_t)batch->input[t] * batch->input[t];
+            }
+            assert_int_equal(lab_batcher_step(&batcher, step, &batch, &error), LOCUS_OK);
+            assert_int_equal(samples, batch->samples);
+            assert_int_equal(total, tokens_of(batch));
+            for (size_t t = 0; t < batch->input_offsets[batch->samples]; t++)
+                whole_sum += (int64_t)batch->input[t] * batch->input[t];
+            assert_true(sum == whole_sum);
+            if (step < 4 && parts <= 4)
+                assert_true((double)longest < 1.03 * (double)total / (double)parts);
+        }
+    }
+    lab_batcher_destroy(&batcher);
+    lab_dataset_destroy(&set);
+}
+
 /* Groups by depth, and those by nodes, add up to the whole, and their names say who is in them. */
 static void test_groups(void **state) {
     (void)state;
@@ -327,9 +370,11 @@ static void test_cut_paths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches),   cmocka_unit_test(test_groups),  cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_finals),    cmocka_unit_test(test_refused), cmocka_unit_test(test_cut_paths),
-        cmocka_unit_test(test_cut_chain), cmocka_unit_test(test_greedy), /* starts threads of its own: last */
+        cmocka_unit_test(test_batches),   cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_groups),    cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_finals),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_cut_paths), cmocka_unit_test(test_cut_chain),
+        cmocka_unit_test(test_greedy), /* starts threads of its own: last */
     };
     return cmocka_run_group_tests(tests, training_setup, training_teardown);
 }

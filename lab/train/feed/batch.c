@@ -11,6 +11,18 @@
 
 #define OWN_ORDER UINT64_MAX
 
+typedef struct dealt_sample {
+    size_t place, tokens, part; /* place: in the batch */
+} dealt_sample;
+
+struct lab_deal {
+    uint64_t step;
+    size_t parts, room;    /* room: parts that there is memory for */
+    dealt_sample *samples; /* [most] */
+    size_t *order;         /* [most]: the batch's samples, part by part */
+    size_t *tokens, *left; /* [room]: of each part; samples that it has room for */
+};
+
 locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, size_t most, uint64_t seed,
                                 locus_error *error) {
     memset(batcher, 0, sizeof *batcher);
@@ -38,7 +50,19 @@ static void release(struct lab_packed *side) {
     free(side->branches);
 }
 
+static void deal_destroy(struct lab_deal **deal) {
+    if (*deal == NULL)
+        return;
+    free((*deal)->samples);
+    free((*deal)->order);
+    free((*deal)->tokens);
+    free((*deal)->left);
+    free(*deal);
+    *deal = NULL;
+}
+
 void lab_batcher_destroy(lab_batcher *batcher) {
+    deal_destroy(&batcher->deal);
     free(batcher->order);
     free(batcher->input_offsets);
     free(batcher->target_offsets);
@@ -111,6 +135,80 @@ static locus_status pack(lab_batcher *batcher, const size_t *order, size_t count
     return LOCUS_OK;
 }
 
+/* ---- parts ---- */
+
+static locus_status deal_reserve(lab_batcher *batcher, size_t parts, locus_error *error) {
+    struct lab_deal *deal = batcher->deal;
+    if (deal != NULL && deal->room >= parts)
+        return LOCUS_OK;
+    deal_destroy(&batcher->deal);
+    deal = batcher->deal = calloc(1, sizeof *deal);
+    if (deal == NULL)
+        return lab_fail_memory(error, "a batch's parts");
+    *deal = (struct lab_deal){.room = parts,
+                              .samples = malloc((batcher->most + 1) * sizeof *deal->samples),
+                              .order = malloc((batcher->most + 1) * sizeof *deal->order),
+                              .tokens = malloc(parts * sizeof *deal->tokens),
+                              .left = malloc(parts * sizeof *deal->left)};
+    if (deal->samples != NULL && deal->order != NULL && deal->tokens != NULL && deal->left != NULL)
+        return LOCUS_OK;
+    deal_destroy(&batcher->deal);
+    return lab_fail_memory(error, "a batch's parts");
+}
+
+static int longest_first(const void *a, const void *b) {
+    const dealt_sample *x = a, *y = b;
+    return x->tokens != y->tokens ? (x->tokens < y->tokens) - (x->tokens > y->tokens)
+                                  : (x->place > y->place) - (x->place < y->place);
+}
+
+static int by_part(const void *a, const void *b) {
+    const dealt_sample *x = a, *y = b;
+    return x->part != y->part ? (x->part > y->part) - (x->part < y->part)
+                              : (x->place > y->place) - (x->place < y->place);
+}
+
+static size_t tokens_of(const lab_dataset *set, size_t sample) {
+    const size_t *target = set->target_offsets;
+    return set->input_offsets[sample + 1] - set->input_offsets[sample] +
+           (target != NULL ? target[sample + 1] - target[sample] : 0);
+}
+
+/* Each to the part that has the fewest tokens so far, of those with room. */
+static void deal_samples(struct lab_deal *deal, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        size_t least = deal->parts;
+        for (size_t p = 0; p < deal->parts; p++)
+            if (deal->left[p] > 0 && (least == deal->parts || deal->tokens[p] < deal->tokens[least]))
+                least = p;
+        deal->samples[i].part = least;
+        deal->tokens[least] += deal->samples[i].tokens;
+        deal->left[least]--;
+    }
+}
+
+static locus_status deal_batch(lab_batcher *batcher, uint64_t step, size_t parts, const size_t *order, size_t count,
+                               locus_error *error) {
+    const locus_status status = deal_reserve(batcher, parts, error);
+    struct lab_deal *deal = batcher->deal;
+    if (status != LOCUS_OK || (deal->parts == parts && deal->step == step))
+        return status;
+    deal->parts = parts;
+    deal->step = step;
+    for (size_t p = 0; p < parts; p++) {
+        deal->tokens[p] = 0;
+        deal->left[p] = lab_cut_samples((lab_cut){p, parts}, count);
+    }
+    for (size_t i = 0; i < count; i++)
+        deal->samples[i] = (dealt_sample){i, tokens_of(batcher->set, order[i]), 0};
+    qsort(deal->samples, count, sizeof *deal->samples, longest_first);
+    deal_samples(deal, count);
+    qsort(deal->samples, count, sizeof *deal->samples, by_part);
+    for (size_t i = 0; i < count; i++)
+        deal->order[i] = order[deal->samples[i].place];
+    return LOCUS_OK;
+}
+
 locus_status lab_batcher_cut(lab_batcher *batcher, uint64_t step, lab_cut cut, const lab_batch **batch,
                              locus_error *error) {
     size_t samples = batcher->set->samples;
@@ -121,7 +219,14 @@ locus_status lab_batcher_cut(lab_batcher *batcher, uint64_t step, lab_cut cut, c
     }
     size_t first = (size_t)(step % each) * batcher->most;
     size_t count = samples - first < batcher->most ? samples - first : batcher->most;
-    return pack(batcher, batcher->order + first + lab_cut_first(cut, count), lab_cut_samples(cut, count), batch, error);
+    const size_t *order = batcher->order + first;
+    if (cut.count > 1) {
+        const locus_status status = deal_batch(batcher, step, cut.count, order, count, error);
+        if (status != LOCUS_OK)
+            return status;
+        order = batcher->deal->order;
+    }
+    return pack(batcher, order + lab_cut_first(cut, count), lab_cut_samples(cut, count), batch, error);
 }
 
 locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_batch **batch, locus_error *error) {
