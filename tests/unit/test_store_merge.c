@@ -219,6 +219,14 @@ static int64_t assert_run(const char *name, uint64_t steps, size_t scores, bool 
     return id;
 }
 
+static void assert_points(int64_t run, size_t wanted) {
+    lab_metric *curve;
+    size_t count;
+    OK(lab_store_metrics(store, run, "dev.loss", &curve, &count, &failed));
+    assert_int_equal(count, wanted);
+    free(curve);
+}
+
 /* ---- what comes in ---- */
 
 static const planted nothing = {.name = NULL};
@@ -277,6 +285,37 @@ static void test_twice(void **state) {
     lab_store_close(&other);
     assert_merge(false, (lab_merge_result){.added = 1, .known = 1});
     assert_run("one", STEPS, 3, true);
+    assert_points(2, 0);
+}
+
+/* A new store takes curves as a whole, and keeps those of the runs that it has: numbers have holes, runs are left out,
+ * and one takes the place of another that came before it. */
+static void test_new_store(void **state) {
+    (void)state;
+    plant_both(nothing, half);
+    lab_store *other = open_at(there_path);
+    plant(other, (planted){.name = "two", .seed = 4, .state = LAB_RUN_DONE, .steps = STEPS});
+    plant(other, (planted){.name = "three", .seed = 5, .state = LAB_RUN_DONE, .steps = STEPS});
+    planted whole = finished;
+    whole.name = "whole";
+    plant(other, whole);
+    OK(lab_store_run_delete(other, 2, &failed));
+    lab_store_close(&other);
+    assert_merge(false, (lab_merge_result){.added = 2, .unfinished = 1});
+    assert_int_equal(assert_run("three", STEPS, 2, true), 3);
+    assert_int_equal(assert_run("whole", STEPS, 2, true), 4);
+    assert_points(1, 0);
+    lab_store_close(&store);
+    assert_int_equal(unlink(here_path), 0);
+    store = open_at(here_path);
+    put_file(there, "one", LAB_RUN_LAST, "step 50");
+    put_file(there, "whole", LAB_RUN_BEST, "best");
+    put_file(there, "three", LAB_RUN_BEST, "best");
+    assert_merge(true, (lab_merge_result){.added = 2, .replaced = 1});
+    assert_int_equal(assert_run("one", STEPS, 2, false), 1);
+    assert_points(4, 0);
+    plant(store, (planted){.name = "next", .seed = 9, .state = LAB_RUN_DONE, .steps = STEPS});
+    assert_int_equal(assert_run("next", STEPS, 2, false), 4);
 }
 
 static void test_replaced(void **state) {
@@ -429,11 +468,17 @@ static void test_trained_meanwhile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_added),          cmocka_unit_test(test_known),
-        cmocka_unit_test(test_twice),          cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_killed_between), cmocka_unit_test(test_unfinished),
-        cmocka_unit_test(test_conflicts),      cmocka_unit_test(test_all_or_nothing),
-        cmocka_unit_test(test_itself),         cmocka_unit_test(test_trained_meanwhile),
+        cmocka_unit_test(test_added),
+        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_new_store),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_killed_between),
+        cmocka_unit_test(test_unfinished),
+        cmocka_unit_test(test_conflicts),
+        cmocka_unit_test(test_all_or_nothing),
+        cmocka_unit_test(test_itself),
+        cmocka_unit_test(test_trained_meanwhile),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

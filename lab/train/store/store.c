@@ -197,7 +197,7 @@ static locus_status check_schema(lab_store *store, bool reading, locus_error *er
 static locus_status check_pages(lab_store *store, locus_error *error) {
     int64_t pages, ignored;
     locus_status status = lab_store_integer(store, "PRAGMA page_count", &pages, error);
-    if (status != LOCUS_OK || pages > 8192)
+    if (status != LOCUS_OK || pages > LAB_STORE_CHECKED_PAGES)
         return status != LOCUS_OK ? status : lab_store_integer(store, "SELECT count(*) FROM run", &ignored, error);
     sqlite3_stmt *statement;
     status = lab_store_prepare(store, &statement, "PRAGMA quick_check(1)", error);

@@ -8,6 +8,9 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
+/* A store of so many pages or fewer is checked page by page when it is opened. */
+enum { LAB_STORE_CHECKED_PAGES = 8192 };
+
 struct lab_store {
     sqlite3 *database;
     char *path;
@@ -34,6 +37,9 @@ locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_e
 /* The runs whose ids are first … last. */
 locus_status lab_store_runs_between(lab_store *store, int64_t first, int64_t last, lab_run **runs, size_t *count,
                                     locus_error *error);
+
+/* A new run with this id; 0: the next. */
+locus_status lab_store_run_insert_as(lab_store *store, lab_run *run, int64_t id, locus_error *error);
 
 /* store_schema.c: an empty file becomes a store by the first; the second adds what came later to one that lacks it. */
 extern const char lab_store_schema[], lab_store_additions[];
