@@ -119,8 +119,9 @@ foreach(source IN LISTS LOCUS_TEST_SOURCES)
   if(room IN_LIST LOCUS_UNDEFINED_ROOMS)
     list(APPEND labels undefined)
   endif()
-  # Tests that start threads also run under the thread sanitizer; one that asks for a single thread starts none.
-  file(STRINGS ${source} threads REGEX "pthread_create|lab_ranks_threads|locus_threads_set\\(([^1]|1[^)])")
+  # Tests that start threads also run under the thread sanitizer; one that asks for a single thread, or gives the
+  # default back, starts none.
+  file(STRINGS ${source} threads REGEX "pthread_create|lab_ranks_threads|locus_threads_set\\(([^01]|1[^)])")
   if(threads OR name MATCHES "thread|parallel")
     list(APPEND labels threads)
     add_dependencies(threads_tests ${name})

@@ -4,6 +4,7 @@
  *
  * Loss L = Σ do ∘ o in double; step 1e-5, tolerance 1e-7 as in test_attention_gradients.c. */
 #include "../property/group_positions.h"
+#include "threads_only.h"
 
 #include <stdio.h>
 
@@ -190,5 +191,6 @@ int main(void) {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_memory),
     };
+    threads_only("test_threads");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

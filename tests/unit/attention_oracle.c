@@ -140,14 +140,20 @@ static double slope(size_t h, size_t heads) {
                      : pow(2, -4 * (2 * (double)(h - power) + 1) / (double)power);
 }
 
-/* 16-bit word key % 8 of block row·2^28 + key/8, low half first; dropped if below p·2^16. */
-static double keep(const attention_world *world, size_t token, size_t head, size_t key) {
+typedef struct dropout_words {
     uint32_t words[4];
-    uint64_t row = (uint64_t)token * world->shape.heads + head;
+    uint64_t block; /* that they are of */
+} dropout_words;
+
+/* 16-bit word key % 8 of block row·2^28 + key/8, low half first; dropped if below p·2^16. */
+static double keep(const attention_world *world, uint64_t row, size_t key, dropout_words *w) {
+    const uint64_t block = row * ((uint64_t)1 << 28) + key / 8;
     if (world->test->dropout == 0)
         return 1;
-    locus_random_block(&world->options.dropout_key, row * ((uint64_t)1 << 28) + key / 8, words);
-    uint32_t word = words[key % 8 / 2] >> (key % 2 ? 16 : 0) & 0xffff;
+    if (w->block != block)
+        locus_random_block(&world->options.dropout_key, block, w->words);
+    w->block = block;
+    uint32_t word = w->words[key % 8 / 2] >> (key % 2 ? 16 : 0) & 0xffff;
     return word < floor(world->test->dropout * 65536 + 0.5) ? 0 : 1 / (1 - world->test->dropout);
 }
 
@@ -170,6 +176,7 @@ static double content_scale(const oracle *o) {
 
 typedef struct row {
     size_t t, h, kv, first, count;
+    double heat, slope;
     const bool *seen;
     double *product, *weight, *kept; /* [count]; product: capped */
 } row;
@@ -177,6 +184,8 @@ typedef struct row {
 static void row_scores(const oracle *o, const row *r) {
     const attention_world *world = o->world;
     size_t heads = world->shape.heads, dim = world->shape.head_dim;
+    const uint64_t row_at = (uint64_t)r->t * heads + r->h;
+    dropout_words words = {{0}, UINT64_MAX};
     for (size_t j = 0; j < r->count; j++) {
         size_t n = r->first + j;
         r->weight[j] = -INFINITY;
@@ -194,10 +203,10 @@ static void row_scores(const oracle *o, const row *r) {
             s *= pow(*o->rate, distance(world, r->t, n));
         if (world->test->decay != 0)
             s *= pow(world->test->decay, distance(world, r->t, n));
-        s *= heat(world, r->t);
+        s *= r->heat;
         if (world->test->alibi)
-            s -= slope(r->h, heads) * distance(world, r->t, n);
-        r->kept[j] = keep(world, r->t, r->h, j);
+            s -= r->slope * distance(world, r->t, n);
+        r->kept[j] = keep(world, row_at, j, &words);
         if (world->test->dropout_on == LOCUS_DROPOUT_LOGITS)
             s = r->kept[j] == 0 ? -1e8 : s;
         r->weight[j] = s;
@@ -242,7 +251,7 @@ static void pair_backward(const oracle *o, const row *r, size_t j, double ds) {
     size_t heads = world->shape.heads, dim = world->shape.head_dim, n = r->first + j;
     size_t query = (r->t * heads + r->h) * dim, key = (n * world->kv_heads + r->kv) * dim;
     const double apart = distance(world, r->t, n);
-    const double fixed = (world->test->decay != 0 ? pow(world->test->decay, apart) : 1) * heat(world, r->t);
+    const double fixed = (world->test->decay != 0 ? pow(world->test->decay, apart) : 1) * r->heat;
     if (o->rate) {
         *o->g_rate += ds * r->product[j] * fixed * apart * pow(*o->rate, apart - 1);
         ds *= pow(*o->rate, apart);
@@ -298,12 +307,21 @@ static void each_row(const oracle *o, void (*visit)(const oracle *, const row *)
     assert_non_null(seen);
     for (size_t s = 0; s < world->test->sequences; s++)
         for (size_t i = 0; i < world->query_lengths[s]; i++) {
+            const size_t t = world->query_offsets[s] + i;
             for (size_t j = 0; j < world->key_lengths[s]; j++)
                 seen[j] = sees(world, s, i, j);
             for (size_t h = 0; h < world->shape.heads; h++) {
-                row r = {world->query_offsets[s] + i, h,    h / group, world->key_offsets[s],
-                         world->key_lengths[s],       seen, rows,      rows + world->N,
-                         rows + 2 * world->N};
+                const row r = {.t = t,
+                               .h = h,
+                               .kv = h / group,
+                               .first = world->key_offsets[s],
+                               .count = world->key_lengths[s],
+                               .heat = heat(world, t),
+                               .slope = slope(h, world->shape.heads),
+                               .seen = seen,
+                               .product = rows,
+                               .weight = rows + world->N,
+                               .kept = rows + 2 * world->N};
                 visit(o, &r);
             }
         }

@@ -21,6 +21,7 @@
  * which is the rule that finds a term that is missing. Results of float32 differ by far less. */
 #include "../property/encoding_rig.h"
 #include "kernels/bfloat16.h"
+#include "threads_only.h"
 
 #include <stdio.h>
 
@@ -45,9 +46,10 @@ typedef struct bfloat16_case {
     uint16_t half[TENSORS][MOST];
     float wide[TENSORS][MOST], narrow[TENSORS][MOST]; /* of float32; what bfloat16 gives, widened */
     float half_lse[QUERIES * HEADS], wide_lse[QUERIES * HEADS];
-    double learned[RIG_TENSORS][2048];
+    double learned[RIG_TENSORS][2048];                                  /* gradients of parameters, by bfloat16 */
     double bound[TENSORS][KEYS * HEADS], square[TENSORS][KEYS * HEADS]; /* of rows: the most, and squares */
     double score_error[QUERIES * HEADS];
+    double norm[TENSORS][KEYS * HEADS]; /* of rows, of the wide tensors */
 } bfloat16_case;
 
 static bfloat16_case c;
@@ -97,11 +99,18 @@ static const float *row(const float *data, size_t which, size_t token, size_t he
 }
 
 static double norm(size_t which, size_t token, size_t head) {
-    const float *x = row(c.wide[which], which, token, head);
-    double sum = 0;
-    for (size_t d = 0; d < dim_of(which); d++)
-        sum += (double)x[d] * (double)x[d];
-    return sqrt(sum);
+    return c.norm[which][token * heads_of(which) + head];
+}
+
+static void make_norms(size_t which) {
+    const size_t dim = dim_of(which), rows = (of_keys(which) ? KEYS : QUERIES) * heads_of(which);
+    for (size_t i = 0; i < rows; i++) {
+        const float *x = c.wide[which] + i * dim;
+        double sum = 0;
+        for (size_t d = 0; d < dim; d++)
+            sum += (double)x[d] * (double)x[d];
+        c.norm[which][i] = sqrt(sum);
+    }
 }
 
 /* ---- calls ---- */
@@ -174,17 +183,17 @@ static row_of_query query_at(size_t token, size_t head) {
     return m;
 }
 
-static void bound_pair(const row_of_query *m, size_t key, double p, double kept, double worst, double spread) {
+/* r: by how much the row's weights may change, relative to them; spread: Σ p² e² of the row. */
+static void bound_pair(const row_of_query *m, size_t key, double p, double kept, double r, double spread) {
     const size_t n = key * heads_of(KEY) + m->kv;
     const double k = norm(KEY, key, m->kv), v = norm(VALUE, key, m->kv);
     const double scale = 1 / sqrt((double)dim_of(QUERY)), D = (double)dim_of(QUERY), V = (double)dim_of(VALUE);
-    const double r = exp(2 * worst) - 1 + u, a = p * kept;
-    const double g = kept * m->g * v + fabs(m->delta), ds = p * ((r + u) * g + kept * 2 * u * m->g * v);
+    const double a = p * kept, g = kept * m->g * v + fabs(m->delta), ds = p * ((r + u) * g + kept * 2 * u * m->g * v);
     c.bound[OUTPUT][m->at] += (r + u) * a * v;
     c.bound[G_VALUE][n] += (r + u) * a * m->g;
     c.bound[G_QUERY][m->at] += scale * (ds + u * p * g) * k;
     c.bound[G_KEY][n] += scale * (ds + u * p * g) * m->q;
-    /* the same of squares; of a row, `spread` is Σ p² e² */
+    /* the same of squares */
     const double e2 = 2 * pow(scale * w * m->q * k, 2) / D, all = e2 + spread;
     const double g2 = 2 * (pow(kept * m->g * v, 2) / V + m->delta * m->delta);
     const double ds2 = p * p * ((all + w * w) * g2 + 2 * w * w * pow(kept * m->g * v, 2) / V);
@@ -203,8 +212,10 @@ static void bound_row(const row_of_query *m, size_t s, const float *p) {
         spread += pow((double)p[j] * scale * w * m->q * k, 2) * 2 / (double)dim_of(QUERY);
     }
     c.score_error[m->at] = 2 * u * scale * m->q * longest;
+    const double r = exp(2 * c.score_error[m->at]) - 1 + u;
     for (size_t j = 0; j < key_lengths[s]; j++)
-        bound_pair(m, key_offsets[s] + j, (double)p[j], kept, c.score_error[m->at], spread);
+        if (p[j] != 0) /* else it adds 0 to all sums */
+            bound_pair(m, key_offsets[s] + j, (double)p[j], kept, r, spread);
     c.square[OUTPUT][m->at] += m->o * m->o * spread;
 }
 
@@ -212,6 +223,8 @@ static void make_bounds(void) {
     static float p[200 * 200];
     memset(c.bound, 0, sizeof c.bound);
     memset(c.square, 0, sizeof c.square);
+    for (size_t which = QUERY; which <= G_OUTPUT; which++)
+        make_norms(which);
     for (size_t s = 0; s < SEQUENCES; s++)
         for (size_t head = 0; head < HEADS; head++) {
             make_weights(s, head, p);
@@ -266,7 +279,7 @@ static void compare_parameters(void) {
         const size_t count = rig_elements(&c.r.info[i]);
         double found = 0, size = 0;
         for (size_t j = 0; j < count; j++) {
-            const double want = c.learned[i][j], got = ((const double *)c.r.gradients[i].data)[j];
+            const double got = c.learned[i][j], want = ((const double *)c.r.gradients[i].data)[j];
             found += (got - want) * (got - want);
             size += want * want;
         }
@@ -315,6 +328,24 @@ static void check_threads(void) {
     assert_memory_equal(before, c.half, sizeof before);
 }
 
+static void check_output(void) {
+    run(false, LOCUS_PASS_FORWARD);
+    make_bounds();
+    compare(OUTPUT);
+    compare_sums();
+}
+
+static void check_gradients(void) {
+    clear_learned(true);
+    convert(c.half[OUTPUT], LOCUS_BFLOAT16, c.wide[OUTPUT], LOCUS_FLOAT32); /* both backwards are given the same */
+    memcpy(c.wide_lse, c.half_lse, sizeof c.wide_lse);
+    run(false, LOCUS_PASS_BACKWARD);
+    make_bounds();
+    for (size_t which = G_QUERY; which < TENSORS; which++)
+        compare(which);
+    compare_parameters();
+}
+
 static void check(const char *spec, locus_shape shape, const locus_attention_options *options) {
     static uint16_t before[TENSORS][MOST];
     subject = spec;
@@ -323,21 +354,13 @@ static void check(const char *spec, locus_shape shape, const locus_attention_opt
     place();
     fill();
     memcpy(before, c.half, sizeof before);
-    run(false, LOCUS_PASS_FORWARD);
     run(true, LOCUS_PASS_FORWARD);
-    make_bounds();
-    compare(OUTPUT);
-    compare_sums();
-    convert(c.half[OUTPUT], LOCUS_BFLOAT16, c.wide[OUTPUT], LOCUS_FLOAT32); /* both backwards are given the same */
-    memcpy(c.wide_lse, c.half_lse, sizeof c.wide_lse);
+    if (!threads_alone())
+        check_output();
     clear_learned(false);
-    run(false, LOCUS_PASS_BACKWARD);
-    clear_learned(true);
     run(true, LOCUS_PASS_BACKWARD);
-    make_bounds();
-    for (size_t which = G_QUERY; which < TENSORS; which++)
-        compare(which);
-    compare_parameters();
+    if (!threads_alone())
+        check_gradients();
     for (size_t which = OUTPUT; which < TENSORS; which++)
         if (which != G_OUTPUT)
             check_gaps(before[which], which);

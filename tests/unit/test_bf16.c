@@ -7,6 +7,7 @@
  * most 2⁻⁸ of itself (8 bits of significand, to nearest): two of them move Σ a b by at most (2⁻⁷ + 2⁻¹⁶) Σ|a b|. */
 #include "nn/bf16_primitive.h"
 #include "nn/linear.h"
+#include "threads_only.h"
 #include "unit/child_exit.h"
 
 #include <dnnl.h>
@@ -310,6 +311,7 @@ int main(void) {
         cmocka_unit_test(test_list),     cmocka_unit_test(test_matrix), cmocka_unit_test(test_many_shapes),
         cmocka_unit_test(test_threads),
     };
+    threads_only("test_threads");
     int without = 1;
     (void)fflush(NULL);
     const pid_t child = fork(); /* before oneDNN looks at the processor, and before there are threads */

@@ -3,6 +3,7 @@
  * saturated and not, with windows, kept keys, documents, caps, sinks and other terms; the same bits on any number of
  * threads; gaps untouched; what is refused. Gradients: tests/grad/test_score_gradients.c. */
 #include "score_scene.h"
+#include "threads_only.h"
 
 typedef struct dense_case {
     const char *spec;
@@ -263,5 +264,6 @@ int main(void) {
         cmocka_unit_test(test_all_dropped),
         cmocka_unit_test(test_refused),
     };
+    threads_only("test_threads");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

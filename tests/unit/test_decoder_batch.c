@@ -3,6 +3,7 @@
  * nothing, later tokens are hidden from earlier predictions, threads don't change a bit, logits that are made slab by
  * slab give what those of smaller batches give; bad batches are refused. */
 #include "decoder_case.h"
+#include "threads_only.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -199,7 +200,7 @@ static lab_score words_train(lab_model *model, const int32_t *tokens, size_t seq
 
 /* Two sequences' logits need two slabs, one sequence's stand at once: the gradient of both is the mean of the gradients
  * of each. With any number of threads, to the bit. */
-static void slabs_give_the_gradient_of_the_whole(void **state) {
+static void slabs_and_threads_give_the_gradient_of_the_whole(void **state) {
     (void)state;
     static int32_t tokens[PAIR * LENGTH];
     lab_model_config config = decoder_config("rope", LAB_NORM_AFTER);
@@ -304,10 +305,11 @@ int main(void) {
         cmocka_unit_test(the_score_is_that_of_the_logits),
         cmocka_unit_test(threads_do_not_change_bits),
         cmocka_unit_test(gradients_are_replaced),
-        cmocka_unit_test(slabs_give_the_gradient_of_the_whole),
+        cmocka_unit_test(slabs_and_threads_give_the_gradient_of_the_whole),
         cmocka_unit_test(bad_batches_are_refused),
         cmocka_unit_test(what_a_decoder_cannot_have_is_refused),
         cmocka_unit_test(a_position_outside_a_table_is_an_error),
     };
+    threads_only("*threads*");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * gives, and the same logits; limits and growths are kept; drawn tokens repeat with their seed and don't depend on the
  * rest of the batch. The models are trained a little first, so that their answers are not one symbol. */
 #include "decoder_case.h"
+#include "threads_only.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -313,5 +314,6 @@ int main(void) {
         cmocka_unit_test(draws_repeat_with_their_seed),
         cmocka_unit_test(bad_prompts_are_refused),
     };
+    threads_only("draws_repeat_with_their_seed");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* Shapes, parameters, bindings, plans and apply from the caller's side: what is accepted and what is refused, gaps,
  * strided and in-place views, memory, threads. */
 #include "../property/encoding_rig.h"
+#include "threads_only.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -419,5 +420,6 @@ int main(void) {
         cmocka_unit_test(test_spread_positions), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_plan_refuses),
     };
+    threads_only("test_threads");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Forms as an interface: what is refused, who owns what, which memory is the plan's. What forms say is tests/forms. */
+#include "threads_only.h"
+
 #include <locus/cache.h>
 #include <locus/form.h>
 
@@ -313,5 +315,6 @@ int main(void) {
         cmocka_unit_test(test_a_cancelled_call_leaves_nothing),
         cmocka_unit_test(test_a_caches_plan_has_no_forms),
     };
+    threads_only("test_threads*");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

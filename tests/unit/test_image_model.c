@@ -2,6 +2,7 @@
 /* The image classifier: what it refuses, that nothing depends on threads, and stochastic depth: how much it leaves out,
  * that what is left out is the identity and never computed, and that a batch is what its images are one by one. */
 #include "model/model_parts.h"
+#include "threads_only.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -346,6 +347,7 @@ int main(void) {
         cmocka_unit_test(test_threads),    cmocka_unit_test(test_left_out_is_identity),
         cmocka_unit_test(test_survivors),  cmocka_unit_test(test_batch_is_its_images),
         cmocka_unit_test(test_evaluation), cmocka_unit_test(test_not_a_number_is_noticed)};
+    threads_only("test_threads");
     const locus_random random = {3, LOCUS_RANDOM_USER, 0};
     for (size_t i = 0; i < IMAGES * PIXELS; ++i)
         pixels[i] = (float)locus_random_normal(&random, i);

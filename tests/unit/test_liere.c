@@ -2,6 +2,7 @@
 /* LieRE on grids: operators against a plain exponential in long double, gradients against central differences, matrices
  * kept in the plan against matrices made in every call, and what it promises: orthogonality, but no homomorphism. */
 #include "../property/encoding_rig.h"
+#include "threads_only.h"
 
 enum { HEADS = 2, DIM = 6, SEQUENCES = 3 };
 
@@ -369,5 +370,6 @@ int main(void) {
         cmocka_unit_test(test_operators), cmocka_unit_test(test_gradients), cmocka_unit_test(test_other_side),
         cmocka_unit_test(test_same_bits), cmocka_unit_test(test_laws),      cmocka_unit_test(test_refusals),
     };
+    threads_only("test_same_bits");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * taken, panels that don't divide the outputs, with and without bias; what stands behind the last row stays; the bits
  * don't depend on the number of threads. */
 #include "nn/linear.h"
+#include "threads_only.h"
 #include <locus/locus.h>
 #include <math.h>
 #include <setjmp.h>
@@ -120,5 +121,6 @@ int main(void) {
         cmocka_unit_test(no_bias_is_none),
         cmocka_unit_test(threads_do_not_matter),
     };
+    threads_only("threads_do_not_matter");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  * small shapes against exact counts; and a sample depends on nothing but (options, seed, set, index). */
 #include "task/listops/listops.h"
 #include "task/task_class.h"
+#include "threads_only.h"
 
 #include <ctype.h>
 #include <locus/parallel.h>
@@ -419,5 +420,6 @@ int main(void) {
         cmocka_unit_test(nothing_is_too_deep_or_wide),  cmocka_unit_test(samples_have_their_own_streams),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
+    threads_only("samples_have_their_own_streams");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* What packing must not change, and what a decoder must not see: a packed batch is its samples one by one, order is
  * nothing, later targets are hidden from earlier predictions, threads don't change a bit, bad batches are refused. */
 #include "model/model_parts.h"
+#include "threads_only.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -239,5 +240,6 @@ int main(void) {
         cmocka_unit_test(a_loss_that_is_not_finite_is_reported),
         cmocka_unit_test(a_position_outside_a_table_is_an_error),
     };
+    threads_only("threads_do_not_change_bits");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* Matrix products against plain loops in double: every transposition, strides with gaps, keeping, tiles, depth 0,
  * threads. */
 #include "nn/gemm.h"
+#include "threads_only.h"
 #include <locus/locus.h>
 #include <math.h>
 #include <setjmp.h>
@@ -130,5 +131,6 @@ int main(void) {
         cmocka_unit_test(parallel_products_are_exact_in_tiles),
         cmocka_unit_test(empty_results_are_left_alone),
     };
+    threads_only("parallel_products*");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* AdamW against the same formulas in double, step by step; clipping, norms, refusals; the learning rate's schedule. */
+#include "threads_only.h"
 #include "train/optimizer.h"
 #include <locus/locus.h>
 #include <math.h>
@@ -166,5 +167,6 @@ int main(void) {
         cmocka_unit_test(threads_do_not_change_bits), cmocka_unit_test(bad_settings_are_refused),
         cmocka_unit_test(schedule_rises_and_falls),   cmocka_unit_test(stairs_fall),
     };
+    threads_only("threads_do_not_change_bits");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "plan_fingerprint.h"
 #include "property/algebra_rig.h"
 #include "property/group_positions.h"
+#include "threads_only.h"
 
 #include <pthread.h>
 
@@ -339,5 +340,6 @@ int main(void) {
         cmocka_unit_test(other_bindings_are_refused), cmocka_unit_test(a_failure_leaves_the_plan),
         cmocka_unit_test(others_execute_meanwhile),
     };
+    threads_only("others_execute_meanwhile");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * and nothing is registered. */
 #include "registered_case.h"
 #include "registered_scene.h"
+#include "threads_only.h"
 #include "unit/cache_case.h"
 
 #include <pthread.h>
@@ -676,6 +677,7 @@ int main(void) {
                                        cmocka_unit_test(test_too_many_pairs),
                                        cmocka_unit_test(test_plugins),
                                        cmocka_unit_test(test_threads)};
+    threads_only("test_*threads");
     locus_error error;
     if (own_register(&error) != LOCUS_OK)
         return 1;

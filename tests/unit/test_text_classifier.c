@@ -2,6 +2,7 @@
 /* The text classifier: what it refuses, that a packed batch is what its sequences are one by one, that nothing depends
  * on threads, what an evaluation gives, and the epsilon of its norms. */
 #include "model/model.h"
+#include "threads_only.h"
 #include <locus/random.h>
 #include <math.h>
 #include <setjmp.h>
@@ -326,6 +327,7 @@ int main(void) {
         cmocka_unit_test(test_calls_refused),   cmocka_unit_test(test_batch_is_its_sequences),
         cmocka_unit_test(test_types_left_out),  cmocka_unit_test(test_threads),
         cmocka_unit_test(test_evaluation),      cmocka_unit_test(test_epsilon)};
+    threads_only("test_threads");
     for (size_t s = 0; s < SEQUENCES; ++s) {
         offsets[s + 1] = offsets[s] + 1 + s * 17 % LONGEST;
         labels[s] = (int32_t)(s * 7 % CLASSES);
