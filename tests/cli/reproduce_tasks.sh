@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# locus reproduce roper|listops: what they are made of, text that is there or not, a training with a loss, bad uses.
+# locus reproduce roper|listops: what they are made of, text that is there or not, a training with a loss that is killed and
+# goes on, bad uses.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+export LOCUS_THREADS=1 # other tests run beside it
 
 count() {
     grep -c 'not begun' "$1"
@@ -46,10 +48,52 @@ cmp -s own told || fail "paths of their own are other runs"
 grep "\"name\"" next >names
 ! grep -qFf names own || fail "next paths are the same runs"
 
-# A training whose scores are a loss and a perplexity: the one that takes seconds. One thread, as other tests run beside it.
+# A training whose scores are a loss and a perplexity: the one that takes seconds. Killed in the middle, it stops cleanly, and
+# the same command goes on with it.
 part="roper --columns text --rows rope --seeds 1"
+step() {
+    "$locus" reproduce $part --list --json 2>/dev/null | sed -n 's/.*"state":[[:space:]]*"\(.*\)".*/\1/p'
+}
 # shellcheck disable=SC2086
-"$locus" reproduce $part --threads 1 --no-page >out 2>err || fail "a training ended with $?: $(cat err)"
+"$locus" reproduce $part >out 2>err &
+process=$!
+tries=0
+until step | grep -q 'begun,'; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || fail "it does not start: $(cat err)"
+    sleep 0.1
+done
+sleep 0.3
+kill -KILL "$process"
+wait "$process" 2>/dev/null || :
+tries=0
+until step | grep -q 'stopped at step'; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || fail "the training of a killed program goes on: $(step)"
+    sleep 0.1
+done
+# Ctrl-C: what there is is shown and written, and how to go on is told.
+# shellcheck disable=SC2086
+"$locus" reproduce $part --no-page >out 2>err &
+process=$!
+tries=0
+until step | grep -q 'begun,'; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || fail "it does not start again: $(cat err)"
+    sleep 0.1
+done
+kill -INT "$process"
+got=0
+wait "$process" || got=$?
+[ "$got" = 1 ] || fail "Ctrl-C ended with $got: $(cat err)"
+grep -q '^locus: stopped with 0 of 1 trainings done; to go on: locus reproduce roper' err || fail "Ctrl-C: $(cat err)"
+grep -q '0 of 1 trainings done.*missing' out || fail "nothing is shown after Ctrl-C: $(cat out)"
+grep -q '0 of 1 done: \*\*not finished\*\*' runs/reproduce-roper-smoke-text-rope.md || fail "no file after Ctrl-C"
+
+
+# shellcheck disable=SC2086
+"$locus" reproduce $part --no-page >out 2>err || fail "it did not go on: $?, $(cat err)"
+grep -q '1 of 1 trainings done' out || fail "no count: $(cat out)"
 grep -q '^rope  *0\.[0-9][0-9][0-9][0-9]  *1\.[0-9][0-9]$' out || fail "no loss with four decimals: $(cat out)"
 grep -q 'nats a token; lower is better' out || fail "which way is better is not told: $(cat out)"
 grep -q 'no published numbers' out || fail "that nothing is published is not told: $(cat out)"
