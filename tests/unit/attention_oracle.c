@@ -11,6 +11,12 @@
 
 #include <cmocka.h>
 
+/* Powers of a base whose exponents are small whole numbers, as nearly all distances are; 0: not taken yet. */
+enum { POWERS = 4096 };
+typedef struct powers {
+    double base, of[POWERS];
+} powers;
+
 typedef struct oracle {
     const attention_world *world;
     attention_arrays *arrays;
@@ -21,6 +27,7 @@ typedef struct oracle {
     double *content_o;           /* what the relative values add to the output */
     const double *key_table, *value_table, *rate, *sinks;
     double *g_key_table, *g_value_table, *g_rate, *g_sinks;
+    powers *rates, *decays;
     double scale;
 } oracle;
 
@@ -28,6 +35,13 @@ static double *zeros(size_t count) {
     double *values = calloc(count + 1, sizeof *values);
     assert_non_null(values);
     return values;
+}
+
+static powers *powers_make(double base) {
+    powers *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    p->base = base;
+    return p;
 }
 
 /* ---- operators, through the public interface ---- */
@@ -163,6 +177,15 @@ static double distance(const attention_world *world, size_t query, size_t key) {
     return fabs((double)(world->key_values[key] - world->query_values[query]));
 }
 
+static double power(powers *p, double exponent) {
+    if (!(exponent >= 0 && exponent < POWERS) || exponent != floor(exponent))
+        return pow(p->base, exponent);
+    double *known = &p->of[(size_t)exponent];
+    if (*known == 0)
+        *known = pow(p->base, exponent);
+    return *known;
+}
+
 static size_t table_row(const attention_world *world, size_t query, size_t key) {
     int64_t window = (int64_t)world->test->window, offset = world->key_values[key] - world->query_values[query];
     return (size_t)((offset < -window ? -window : offset > window ? window : offset) + window);
@@ -200,9 +223,9 @@ static void row_scores(const oracle *o, const row *r) {
             s = world->test->cap * tanh(s / world->test->cap);
         r->product[j] = s;
         if (o->rate)
-            s *= pow(*o->rate, distance(world, r->t, n));
+            s *= power(o->rates, distance(world, r->t, n));
         if (world->test->decay != 0)
-            s *= pow(world->test->decay, distance(world, r->t, n));
+            s *= power(o->decays, distance(world, r->t, n));
         s *= r->heat;
         if (world->test->alibi)
             s -= r->slope * distance(world, r->t, n);
@@ -219,7 +242,7 @@ static void row_softmax(const oracle *o, const row *r) {
     for (size_t j = 0; j < r->count; j++)
         top = fmax(top, r->weight[j]);
     for (size_t j = 0; j < r->count; j++)
-        sum += r->weight[j] = top == -INFINITY ? 0 : exp(r->weight[j] - top);
+        sum += r->weight[j] = r->weight[j] == -INFINITY ? 0 : exp(r->weight[j] - top);
     sum += top == -INFINITY ? 0 : exp(sink - top);
     for (size_t j = 0; j < r->count && sum != 0; j++)
         r->weight[j] /= sum;
@@ -251,10 +274,10 @@ static void pair_backward(const oracle *o, const row *r, size_t j, double ds) {
     size_t heads = world->shape.heads, dim = world->shape.head_dim, n = r->first + j;
     size_t query = (r->t * heads + r->h) * dim, key = (n * world->kv_heads + r->kv) * dim;
     const double apart = distance(world, r->t, n);
-    const double fixed = (world->test->decay != 0 ? pow(world->test->decay, apart) : 1) * r->heat;
+    const double fixed = (world->test->decay != 0 ? power(o->decays, apart) : 1) * r->heat;
     if (o->rate) {
-        *o->g_rate += ds * r->product[j] * fixed * apart * pow(*o->rate, apart - 1);
-        ds *= pow(*o->rate, apart);
+        *o->g_rate += ds * r->product[j] * fixed * apart * power(o->rates, apart - 1);
+        ds *= power(o->rates, apart);
     }
     ds *= fixed;
     if (world->test->cap != 0)
@@ -372,6 +395,8 @@ void attention_oracle(const attention_world *world, attention_arrays *arrays) {
                 .content_o = buffers[9]};
     o.scale = world->test->scale != 0 ? world->test->scale : 1 / sqrt((double)world->shape.head_dim);
     find_parameters(&o);
+    o.rates = powers_make(o.rate ? *o.rate : 1);
+    o.decays = powers_make(world->test->decay);
     act(world, LOCUS_ROLE_QUERY, arrays->q, o.q);
     act(world, LOCUS_ROLE_KEY, arrays->k, o.k);
     act(world, LOCUS_ROLE_VALUE, arrays->v, o.v);
@@ -386,4 +411,6 @@ void attention_oracle(const attention_world *world, attention_arrays *arrays) {
     axpy(1, o.content_dq, arrays->dq, q);
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         free(buffers[i]);
+    free(o.rates);
+    free(o.decays);
 }

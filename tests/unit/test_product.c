@@ -6,6 +6,7 @@
 
 #include "operators/operate.h"
 #include "operators/product.h"
+#include "sanitized.h"
 #include "threads_only.h"
 
 enum { HEADS = 3, PARTS_MAX = 3, SEQUENCES = 3 };
@@ -238,15 +239,17 @@ static void compare(const world *w, trial t) {
 }
 
 static void compare_all(size_t count, unsigned whole) {
+    static size_t number;
     world w;
     open_world(&w, count, whole);
     for (size_t role = 0; role < 4; role++)
         for (unsigned bits = 0; bits < 16; bits++)
-            compare(&w, (trial){.role = roles[role],
-                                .direction = bits & 1 ? LOCUS_INVERSE : LOCUS_FORWARD,
-                                .dtype = bits & 2 ? LOCUS_FLOAT32 : LOCUS_FLOAT64,
-                                .in_place = (bits & 4) != 0,
-                                .learns = (bits & 8) != 0});
+            if (!left_out(number++, 3))
+                compare(&w, (trial){.role = roles[role],
+                                    .direction = bits & 1 ? LOCUS_INVERSE : LOCUS_FORWARD,
+                                    .dtype = bits & 2 ? LOCUS_FLOAT32 : LOCUS_FLOAT64,
+                                    .in_place = (bits & 4) != 0,
+                                    .learns = (bits & 8) != 0});
     close_world(&w);
 }
 
