@@ -6,6 +6,7 @@
 #define TESTS_MODEL_DIFFERENCES_H
 
 #include "model/model.h"
+#include "sanitized.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,13 +93,9 @@ static void differences_tensor(const differences_subject *subject, size_t index,
     free(direction);
 }
 
-/* Every tensor; in a sanitizer's build one of four, beginning with the first: to it a loss with one tensor moved is the
+/* Every tensor; in a sanitizer's build one of eight, beginning with the first: to it a loss with one tensor moved is the
  * same reads and writes as with another, at many times the price. */
-#ifdef LOCUS_SANITIZED
-enum { DIFFERENCES_STRIDE = 4 };
-#else
-enum { DIFFERENCES_STRIDE = 1 };
-#endif
+enum { DIFFERENCES_STRIDE = SANITIZED(8, 1) };
 
 /* Gains, shifts and biases go away from 1 and 0 first, so that their places in the formulas count. */
 static void differences_check(const differences_subject *subject) {

@@ -3,6 +3,7 @@
  * The proof of decoding is teacher forcing on its own output: every token must be the likeliest there, for both orders,
  * with the library's caches and without, whatever the encoding. The growth used here is this test's own. */
 #include "model/token_positions.h"
+#include "sanitized.h"
 #include "train/optimizer.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -221,10 +222,12 @@ static void outputs_are_the_likeliest_tokens(void **state) {
                                             "shiv-quirk(k=2, depth=3) / alibi(group=tree:2)"};
     size_t complete = 0, cut = 0;
     for (size_t e = 0; e < sizeof encodings / sizeof *encodings; ++e) {
-        check_decoding(config_make(encodings[e]), false, &complete, &cut);
-        check_decoding(config_make(encodings[e]), true, &complete, &cut);
+        if (SANITIZED(e % 2 == 0, true))
+            check_decoding(config_make(encodings[e]), false, &complete, &cut);
+        if (SANITIZED(e % 2 == 1, true))
+            check_decoding(config_make(encodings[e]), true, &complete, &cut);
     }
-    assert_true(complete > 10 && cut > 10);
+    assert_true(complete > SANITIZED(0, 10) && cut > SANITIZED(0, 10));
 }
 
 /* Linear attention, and scores that need queries as they were projected: plans are made anew for each step. */
@@ -243,11 +246,7 @@ static void outputs_without_caches_are_too(void **state) {
 }
 
 /* Under a sanitizer it is only begun to be learned: to it one step is like another. */
-#ifdef LOCUS_SANITIZED
-enum { COPY_STEPS = 20, COPY_EXACT = 0 };
-#else
-enum { COPY_STEPS = 400, COPY_EXACT = SAMPLES - 2 };
-#endif
+enum { COPY_STEPS = SANITIZED(20, 400), COPY_EXACT = SANITIZED(0, SAMPLES - 2) };
 
 static void a_copy_is_learned_and_decoded(void **state) {
     (void)state;
@@ -355,9 +354,11 @@ static void outputs_at_next_paths_are_the_likeliest_too(void **state) {
         for (int depth_order = 0; depth_order <= 1; ++depth_order) {
             lab_model_config config = config_make(encodings[e]);
             config.tree_paths = LAB_PATHS_NEXT;
-            check_decoding(config, depth_order, &complete, &cut);
+            if (SANITIZED((e + (size_t)depth_order) % 2 == 0, true))
+                check_decoding(config, depth_order, &complete, &cut);
             strcpy(config.attention, "linear"); /* without caches */
-            check_decoding(config, depth_order, &complete, &cut);
+            if (SANITIZED((e + (size_t)depth_order) % 2 == 1, true))
+                check_decoding(config, depth_order, &complete, &cut);
         }
     assert_true(complete > 0 && cut > 0);
 }

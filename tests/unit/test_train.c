@@ -2,6 +2,7 @@
 /* The training loop. Every training runs in a process of its own, which may be killed; what is compared is what it
  * leaves: best.safetensors byte for byte, metrics and scores bit for bit. */
 #include "io/file.h"
+#include "sanitized.h"
 #include "threads_only.h"
 #include "train/checkpoint.h"
 #include "train/configuration/config.h"
@@ -46,11 +47,7 @@ static int teardown(void **state) {
 }
 
 /* A checkpoint follows each step, which sanitizers make slow; what happens at steps happens before the fewer ones. */
-#ifdef LOCUS_SANITIZED
-enum { STEPS = 37 };
-#else
-enum { STEPS = 60 };
-#endif
+enum { STEPS = SANITIZED(37, 60) };
 
 /* Small enough to train in a fraction of a second; 70 samples in batches of 8 end epochs in the middle of
  * evaluations and with a smaller batch. */
@@ -289,7 +286,7 @@ static void test_learned_encodings(void **state) {
     (void)state;
     static const char *const specs[] = {"algebraic(group=seq, decay=0.98)", "relative(window=6)",
                                         "rope(learned=on) + decay(learned=on)", "rope(learned=on) / decay(learned=on)"};
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i += SANITIZED(3, 1)) {
         char whole_name[32], parts_name[32];
         plan whole = {.config = tiny(), .name = whole_name, .threads = 1},
              parts = {.config = tiny(), .name = parts_name, .threads = 1};

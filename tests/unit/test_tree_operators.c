@@ -4,6 +4,7 @@
  * stars, combs, paths, one node alone, nothing at all. Gradients by central differences; results in chunks, by threads,
  * in place and in float32 against those in double. */
 #include "operators/tree/tree_layout.h"
+#include "sanitized.h"
 #include "threads_only.h"
 
 #include <locus/parallel.h>
@@ -410,7 +411,7 @@ static void test_every_shape(void **state) {
                  {LONE, 150, 2, 2, SIZE_MAX, 9}, {CROWD, 4, 2, 70, 1, 3},         {NOTHING, 0, 1, 9, SIZE_MAX, 4},
                  {BUSH, 3, 2, 0, 12, 6},         {NOTHING, 0, 1, 0, SIZE_MAX, 4}, {BUSH, 4, 1, 30, SIZE_MAX, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (size_t shared = 0; shared < 2; shared++) {
+        for (size_t shared = SANITIZED(i % 2, 0); shared < SANITIZED(i % 2 + 1, 2); shared++) {
             grove g;
             bench b;
             plant(&g, cases[i].kind, cases[i].size, cases[i].branches, cases[i].queries, cases[i].keys);
@@ -575,7 +576,7 @@ static void test_chunks(void **state) {
     (void)state;
     static const shape kinds[] = {BUSH, COMB, PATH, LONE};
     for (size_t k = 0; k < 4; k++)
-        for (size_t w = 0; w < 4; w++) {
+        for (size_t w = SANITIZED(k, 0); w < SANITIZED(k + 1, 4); w++) {
             grove g;
             bench b;
             plant(&g, kinds[k], kinds[k] == BUSH ? 9 : 130, 3, 400, k % 2 ? SIZE_MAX : 300);
