@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Lines that the tests reach, room by room, and which test reaches which line.
+"""Lines that the tests reach, room by room.
 
 Builds the preset `coverage` (clang's source-based coverage), runs every test once with profiles of its own, reads them
-with llvm-profdata and llvm-cov, prints a table by room and the files with most lines missing, and writes
-build/coverage/map.json:
-
-    {"lines": {file: [line, …]}, "tests": {name: {"seconds": s, "reached": {file: [line, …]}}}}
-
-`lines` are those that hold code, `reached` those that a test executes; tools/mutate.py chooses its tests by it.
+with llvm-profdata and llvm-cov, and prints a table by room and the files with most lines missing.
 
 Usage: python3 tools/coverage.py [--jobs N] [--missing N] [--only REGEX]   (./dev coverage; Python's own library alone)"""
 import argparse
@@ -21,11 +16,9 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 BUILD = SOURCE / "build" / "coverage"
-MAP = BUILD / "map.json"
 
 
 def llvm_tool(name):
@@ -61,14 +54,12 @@ def run_test(test, profiles):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     environment = dict(os.environ, **test["environment"], LLVM_PROFILE_FILE=str(folder / "%2m.profraw"))
-    start = time.monotonic()
     try:
         done = subprocess.run(test["command"], cwd=test["folder"], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=6 * float(test["timeout"]))
-        status, output = done.returncode, done.stdout[-2000:] + done.stderr[-2000:]
+        return done.returncode, done.stdout[-2000:] + done.stderr[-2000:]
     except subprocess.TimeoutExpired:
-        status, output = "timeout", b""
-    return status, time.monotonic() - start, output
+        return "timeout", b""
 
 
 def read_lines(binary, profiles, merged):
@@ -93,11 +84,11 @@ def read_lines(binary, profiles, merged):
 def measure(test):
     """Runs one test; returns what it reached and every line of code that its binary holds."""
     profiles = BUILD / "profiles"
-    status, seconds, output = run_test(test, profiles)
+    status, output = run_test(test, profiles)
     files = read_lines(program_of(test, BUILD), profiles / test["name"], profiles / f"{test['name']}.profdata")
     shutil.rmtree(profiles / test["name"], ignore_errors=True)
     (profiles / f"{test['name']}.profdata").unlink(missing_ok=True)
-    return status, seconds, output, files
+    return status, output, files
 
 
 def room_of(path):
@@ -140,20 +131,17 @@ def main():
     tests = [t for t in listed_tests(BUILD) if not set(t["labels"]) & {"lint", "install"} and re.search(options.only, t["name"])]
     if not tests:
         sys.exit("coverage: no test of this name")
-    lines, reached, found, failures = collections.defaultdict(set), collections.defaultdict(set), {}, 0
+    lines, reached, failures = collections.defaultdict(set), collections.defaultdict(set), 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for number, (test, (status, seconds, output, files)) in enumerate(zip(tests, pool.map(measure, tests)), 1):
+        for number, (test, (status, output, files)) in enumerate(zip(tests, pool.map(measure, tests)), 1):
             if status not in (0, 77):
                 failures += 1
                 print(f"coverage: {test['name']} ended with {status}\n{output.decode(errors='replace')}", file=sys.stderr)
-            hit = {path: sorted(n for n, count in numbers.items() if count) for path, numbers in files.items()}
-            found[test["name"]] = {"seconds": round(seconds, 2), "reached": {path: numbers for path, numbers in hit.items() if numbers}}
             for path, numbers in files.items():
                 lines[path] |= set(numbers)
-                reached[path] |= set(hit[path])
+                reached[path] |= {n for n, count in numbers.items() if count}
             if sys.stderr.isatty():
                 print(f"\r\033[K{number}/{len(tests)} {test['name']}", end="", file=sys.stderr)
-    MAP.write_text(json.dumps({"lines": {p: sorted(n) for p, n in lines.items()}, "tests": found}))
     print_tables(lines, reached, options.missing)
     sys.exit(1 if failures else 0)
 

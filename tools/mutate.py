@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Mutation: changes one place of the source at random, builds, and runs the tests that reach it. A change that no test
-notices is a hole in the suite, or changes nothing that matters.
+"""Mutation: changes places of the source at random and runs the tests that reach them. A change that no test notices is a
+hole in the suite, or changes nothing that matters.
 
-    python3 tools/coverage.py                        first: which test reaches which line (build/coverage/map.json)
     python3 tools/mutate.py run --seed 1 --count 500 one line for each mutant; killed at any time, it goes on
+    python3 tools/mutate.py run --seed 1 --address   what survived, once more under sanitizers
     python3 tools/mutate.py report                   counts by room, survivors that nobody has accepted
 
 A mutant is drawn from all places of src/, lab/ and cli/ that an operator below fits (comments, strings, preprocessor lines
-and declarations apart), each as likely as any other. It runs in a copy of the committed tree (build/mutation/tree-K).
-What does not compile, or compiles to the same objects, is no mutant. Then its tests run, the quickest first, in growing
-groups; the first that fails kills it. What survives meets the same tests once more under the address and undefined-behaviour
-sanitizers, as in ./dev test: leaks and reads past an end are seen only there.
+and declarations apart), each as likely as any other. All mutants of a seed stand in one build of the committed tree
+(build/mutation/tree-S): `a < b` becomes `(MUTANT(17) ? (a <= b) : (a < b))`, and the variable LOCUS_MUTANT of the environment
+chooses one, so that a mutant costs its tests and nothing else. The build also writes down which mutants a test reaches; each
+test runs once to learn that, and whether it passes without a mutant.
+
+Where the source wants a constant (tables, sizes of arrays with values), a mutant cannot be chosen when the program runs: it
+is built alone, in the same tree, after the others. What does not compile is no mutant. Nor is what compiles to the same
+object, which is asked of survivors.
+
+Tests run the quickest first; the first that fails kills the mutant. Limits are of processor time, so that a busy machine
+kills none. With --address survivors meet the same tests under the address and undefined-behaviour sanitizers, as in
+./dev test: leaks and reads past an end are seen only there.
 
     relation   < <=, > >=, == !=         logic     && ||; if (x), while (x): if (!(x)); true false
     arithmetic + -, * /, % *, += -=, ++ --   number    n: n + 1
@@ -20,8 +28,9 @@ Survivors that are equivalent or change only speed are listed with a reason in t
 `file ¦ function ¦ line as it was ¦ as it is ¦ reason`. Exit status of report: 0 if at least --least percent of those that
 matter were killed."""
 import argparse
+import bisect
 import contextlib
-import hashlib
+import fcntl
 import json
 import math
 import os
@@ -145,54 +154,197 @@ def function_at(text, offset):
     return names[-1] if names else "-"
 
 
-def all_places(reach):
-    """Every place of every file with code, as (file, operator, start, end, replacement)."""
+def bodies(tokens):
+    """[(start, end)]: offsets of the bodies of functions, not of tables and structs."""
+    found, depth, outer = [], 0, 0
+    for at, (_, word, _) in enumerate(tokens):
+        if word == "{":
+            outer = at if depth == 0 else outer
+            depth += 1
+        elif word == "}":
+            depth -= 1
+            if depth == 0 and outer > 0 and tokens[outer - 1][1] == ")":
+                found.append((tokens[outer][2], tokens[at][2]))
+    return found
+
+
+def all_places():
+    """Every place of every file with code, as (file, operator, start, end, replacement); of headers what lies in functions."""
     files = subprocess.run(["git", "-C", str(SOURCE), "ls-files", "src/*.c", "src/*.h", "lab/*.c", "cli/*.c"], capture_output=True, text=True, check=True)
     found = []
     for path in sorted(set(files.stdout.split())):
-        if path in reach["lines"]:
-            text = (SOURCE / path).read_text()
-            code = set(reach["lines"][path])
-            for place in places_in(text):
-                in_header = path.endswith(".h")
-                if not in_header or text.count("\n", 0, place[1]) + 1 in code:
-                    found.append((path, *place))
+        text = (SOURCE / path).read_text()
+        inside = bodies(tokens_of(text)) if path.endswith(".h") else [(0, len(text))]
+        found.extend((path, *place) for place in places_in(text) if any(start <= place[1] < end for start, end in inside))
     return found
+
+
+# ---- all mutants in one source ----
+
+DECLARATIONS = "extern int locus_mutant; extern unsigned char *locus_mutants_reached; "
+STORAGE = r"""#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static unsigned char nowhere[MUTANTS];
+int locus_mutant = -1;
+unsigned char *locus_mutants_reached = nowhere;
+__attribute__((constructor)) static void choose_mutant(void) {
+    const char *chosen = getenv("LOCUS_MUTANT"), *path = getenv("LOCUS_MUTANTS_REACHED");
+    if (chosen) locus_mutant = atoi(chosen);
+    const int file = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
+    if (file < 0) return;
+    void *map = ftruncate(file, MUTANTS) ? MAP_FAILED : mmap(NULL, MUTANTS, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (map != MAP_FAILED) locus_mutants_reached = map;
+    close(file);
+}
+"""
+ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<=", ">>="}
+
+
+def opening(tokens, index):
+    """The index of the bracket that the one at `index` closes, or 0."""
+    depth = 0
+    for at in range(index, -1, -1):
+        depth += {")": 1, "]": 1, "}": 1, "(": -1, "[": -1, "{": -1}.get(tokens[at][1], 0)
+        if depth == 0:
+            return at
+    return 0
+
+
+def expression_around(tokens, index):
+    """(start, end): offsets of the largest expression around a token that stands between brackets, commas, assignments, `;`."""
+    assigns = tokens[index][1] in ASSIGNMENTS or tokens[index][1] in ("++", "--")
+    first = index
+    while first > 0:
+        word = tokens[first - 1][1]
+        if word == ")" or word == "]":
+            opened = opening(tokens, first - 1)
+            if opened and tokens[opened - 1][1] in ("if", "while", "for", "switch"):
+                break
+            first = opened
+        elif word in ("case", "default"): # a label is before the expression
+            while tokens[first - 1][1] != ":":
+                first += 1
+            break
+        elif word in ("(", "[", "{", "}", ",", ";", "return", "else", "do") or (word in ASSIGNMENTS and not assigns):
+            break
+        else:
+            first -= 1
+    last = index
+    while tokens[last][1] not in (")", "]", "}", ",", ";"):
+        last = closing(tokens, last) + 1 if tokens[last][1] in ("(", "[", "{") else last + 1
+    return tokens[first][2], tokens[last][2]
+
+
+def site_of(text, tokens, starts, place):
+    """(start, end, is a statement) of what is written twice for one mutant."""
+    operator, start, end, replacement = place
+    if operator == "statement":
+        return start, end + 1, True
+    if operator == "result" or replacement.startswith("!("):
+        return start, end, False
+    return *expression_around(tokens, bisect.bisect_left(starts, start)), False
+
+
+def chooser(number):
+    return f"(locus_mutants_reached[{number}] = 1, locus_mutant == {number})"
+
+
+def with_mutants(text, places):
+    """The text with all places in it, {number: place}, and which lines of it each stands in: {number: (first, last)}."""
+    tokens = tokens_of(text)
+    starts = [offset for _, _, offset in tokens]
+    sites = sorted(((*site_of(text, tokens, starts, place), number) for number, place in places.items()), key=lambda s: (s[0], -s[1], not s[2]))
+    groups = []
+    for start, end, is_statement, number in sites: # what lies in another site is written with it
+        if groups and start < groups[-1][1]:
+            groups[-1][1] = max(end, groups[-1][1])
+            groups[-1][3].append(number)
+        else:
+            groups.append([start, end, is_statement, [number]])
+    pieces, at, lines = [DECLARATIONS], 0, {}
+    for start, end, is_statement, numbers in groups:
+        pieces.append(text[at:start])
+        first, site = "".join(pieces).count("\n") + 1, text[start:end]
+        changed = [(number, text[start:places[number][1]] + places[number][3] + text[places[number][2]:end]) for number in numbers]
+        if is_statement:
+            pieces.append("{ " + "".join(f"if ({chooser(number)}) {{ {other} }} else " for number, other in changed) + f"{{ {site} }} }}")
+        else:
+            pieces.append("(" + "".join(f"{chooser(number)} ? ({other}) : " for number, other in changed) + f"({site}))")
+        lines.update({number: (first, "".join(pieces).count("\n") + 1) for number in numbers})
+        at = end
+    return "".join(pieces) + text[at:], lines
 
 
 # ---- a tree of one's own ----
 
 class Tree:
-    """A copy of the committed tree with a build folder: mutants are made here, never in the working copy."""
+    """A copy of the committed tree that all mutants of a seed are built in, never in the working copy."""
 
-    def __init__(self, number, sanitize=""):
-        self.root = FOLDER / f"tree-{number}{'-address' if sanitize else ''}"
+    def __init__(self, seed, places, sanitize=""):
+        self.places, self.address = places, bool(sanitize)
+        self.root = FOLDER / f"tree-{seed}{'-address' if sanitize else ''}"
         self.build = self.root / "build" / "mutation"
-        self.address = bool(sanitize)
+        self.alone = set()
         head = subprocess.run(["git", "-C", str(SOURCE), "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        mark = self.root / ".commit"
-        if not mark.exists() or mark.read_text() != head:
+        mark = self.root / ".mutants"
+        if not mark.exists():
             shutil.rmtree(self.root, ignore_errors=True)
             self.root.mkdir(parents=True)
             archive = subprocess.run(["git", "-C", str(SOURCE), "archive", "HEAD"], capture_output=True, check=True).stdout
             subprocess.run(["tar", "x", "-C", str(self.root)], input=archive, check=True)
+            self.write_all()
             quietly(["cmake", "-S", str(self.root), "-B", str(self.build), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Mutation",
                      "-DCMAKE_C_FLAGS_MUTATION=-O1", f"-DLOCUS_SANITIZE={sanitize}"])
-            mark.write_text(head)
-        quietly(["ninja", "-C", str(self.build), "address_tests" if sanitize else "all"])
-        self.tests = {t["name"]: t for t in coverage.listed_tests(self.build) if not sanitize or "address" in t["labels"]}
+            self.compile_all()
+            mark.write_text(json.dumps({"commit": head, "alone": sorted(self.alone), "count": len(places)}))
+        state = json.loads(mark.read_text())
+        if state["commit"] != head or state["count"] < len(places):
+            sys.exit(f"mutate: {self.root} is of another commit or of fewer mutants; remove it with its results, or choose another seed")
+        self.alone = set(state["alone"])
+        self.tests = {t["name"]: t for t in coverage.listed_tests(self.build) if self.suits(t)}
 
-    def objects(self):
-        """Digests of everything compiled from src, lab and cli."""
-        return {p: hashlib.sha256(p.read_bytes()).digest() for folder in ("locus_objects*.dir", "lab.dir", "locus_commands.dir")
-                for p in (self.build / "CMakeFiles").glob(f"{folder}/**/*.o")}
+    def suits(self, test):
+        return "address" in test["labels"] if self.address else not set(test["labels"]) & {"lint", "install", "cluster"}
 
-    def make(self, *targets):
-        return subprocess.run(["ninja", "-C", str(self.build), *targets], capture_output=True).returncode == 0
+    def write_all(self):
+        """Writes what has changed of every file that mutants are of; returns {file: {number: (first, last line)}}."""
+        lines, by_file = {}, {}
+        for number, (path, *place) in enumerate(self.places):
+            by_file.setdefault(path, {})[number] = tuple(place)
+        for path, places in by_file.items():
+            text, lines[path] = with_mutants((SOURCE / path).read_text(), {n: p for n, p in places.items() if n not in self.alone})
+            if (self.root / path).read_text() != text:
+                (self.root / path).write_text(text)
+        (self.root / "src" / "core" / "mutants.c").write_text(STORAGE.replace("MUTANTS]", f"{len(self.places)}]").replace("MUTANTS)", f"{len(self.places)})")
+                                                              .replace("MUTANTS,", f"{len(self.places)},"))
+        return lines
 
-    def target(self, name):
-        command = self.tests[name]["command"][0]
-        return os.path.relpath(command, self.build) if str(self.build) in command else "locus"
+    def compile_all(self):
+        """Builds; what the compiler refuses is put aside, to be built alone."""
+        while True:
+            done = self.ninja("-k", "0", *self.targets())
+            if done.returncode == 0:
+                return
+            lines, before = self.write_all(), len(self.alone)
+            for path, line in set(re.findall(r"^(?:\S*/)?((?:src|lab|cli)/\S+?):(\d+):(?:\d+:)? [Ee]rror:", done.stdout, re.M)):
+                sites = lines.get(path, {})
+                hit = [n for n, (first, last) in sites.items() if first <= int(line) <= last]
+                self.alone.update(hit or sites)
+            if len(self.alone) == before:
+                sys.exit(done.stdout[-3000:])
+            self.write_all()
+
+    def targets(self):
+        """Programs that tests are or run."""
+        listed = self.ninja("-t", "targets", "all").stdout
+        programs = re.findall(r"^(\S+): C_EXECUTABLE_LINKER", listed, re.M)
+        wanted = [p for p in programs if not p.startswith("bench") and (not self.address or p.startswith("tests/test_"))]
+        return wanted if self.address else [*wanted, *re.findall(r"^(\S+): C_(?:SHARED|MODULE)_LIBRARY_LINKER", listed, re.M)]
+
+    def ninja(self, *arguments):
+        return subprocess.run(["ninja", "-C", str(self.build), *arguments], capture_output=True, text=True)
 
 
 def quietly(command):
@@ -201,103 +353,125 @@ def quietly(command):
         sys.exit(done.stdout[-3000:] + done.stderr[-3000:])
 
 
-def limits(address):
-    os.setsid()
+def limits(address, seconds):
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 2))
     if not address: # whose shadow takes terabytes of addresses
         resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
     resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 30, 4 << 30)) # cli.import_rope makes a file of 3 GiB, with a hole
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def passes(tree, name, seconds):
-    """Whether a test passes (or is skipped) within a time."""
+def run_process(command, folder, environment, seconds, prepare):
+    """(exit status, or "timeout" after `seconds`; processor time with that of children). Nothing of its session stays."""
+    child = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=prepare)
+    end, pid = time.monotonic() + seconds, 0
+    while pid == 0 and time.monotonic() < end:
+        time.sleep(0.02)
+        pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+    late = pid == 0
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    if late:
+        _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return "timeout" if late else child.returncode, usage.ru_utime + usage.ru_stime
+
+
+def passes(tree, name, seconds, **variables):
+    """Whether a test passes (or is skipped), each process of it within so much processor time; and what it took."""
     test = tree.tests[name]
     command = ["setarch", os.uname().machine, "-R", *test["command"]] if tree.address else test["command"]
-    child = subprocess.Popen(command, cwd=test["folder"], env=dict(os.environ, **test["environment"]), stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=lambda: limits(tree.address))
-    try:
-        status = child.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        status = "timeout"
-    finally:
-        try:
-            os.killpg(child.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        child.wait()
-    return status in (0, 77)
+    status, took = run_process(command, test["folder"], dict(os.environ, **test["environment"], **variables), 600 + 20 * seconds,
+                                           lambda: limits(tree.address, seconds))
+    return status in (0, 77), took
+
+
+# ---- which test reaches which mutant ----
+
+def reach_of(tree, options):
+    """{test: {"seconds": processor time, "reached": [number, …]}} of the tests that pass without a mutant, kept beside the tree."""
+    store, touched = tree.root / ".reach.jsonl", tree.root / ".reached"
+    known = {row["name"]: row for row in map(json.loads, store.read_text().splitlines())} if store.exists() else {}
+    for name in sorted(tree.tests):
+        if name in known or re.search(options.without, name):
+            continue
+        touched.unlink(missing_ok=True)
+        passed, took = passes(tree, name, options.longest, LOCUS_MUTANTS_REACHED=str(touched))
+        reached = [n for n, byte in enumerate(touched.read_bytes()) if byte] if passed and touched.exists() else []
+        known[name] = {"name": name, "passed": passed, "seconds": round(took, 2), "reached": reached}
+        with open(store, "a") as stream:
+            stream.write(json.dumps(known[name]) + "\n")
+        if not passed:
+            print(f"mutate: {name} fails without a mutant, or takes too long, and is left out", file=sys.stderr, flush=True)
+    return {name: row for name, row in known.items() if row["passed"] and name in tree.tests}
+
+
+def tests_for(number, place, tree, reach):
+    """Tests that reach a mutant, the quickest first, those that reach few others first among equals. Of one that is built
+    alone nobody knows: those that reach others of its file, then all."""
+    names = [name for name, row in reach.items() if number in row["reached"]]
+    order = lambda name: (round(reach[name]["seconds"], 1), len(reach[name]["reached"]))
+    if number in tree.alone:
+        beside = {n for n, other in enumerate(tree.places) if other[0] == place[0]}
+        return sorted(reach, key=lambda name: (not beside & set(reach[name]["reached"]), *order(name)))
+    return sorted(names, key=order)
 
 
 # ---- one mutant ----
 
-def baseline(tree, reach):
-    """Seconds of each test that passes without a mutant; measured once for a tree."""
-    store = tree.root / ".baseline.json"
-    if store.exists():
-        return json.loads(store.read_text())
-    times = {}
-    for name in tree.tests:
-        if name in reach["tests"]:
-            start = time.monotonic()
-            if passes(tree, name, 600):
-                times[name] = time.monotonic() - start
-            else:
-                print(f"mutate: {name} fails without a mutant and is left out", file=sys.stderr)
-    store.write_text(json.dumps(times))
-    return times
-
-
-def tests_for(path, line, reach, times):
-    """Tests that reach a line, or (tables, which no coverage counts) its file; quickest first, those with few files first among equals."""
-    is_code = line in set(reach["lines"].get(path, ()))
-    names = [name for name, entry in reach["tests"].items() if name in times and
-             (line in entry["reached"].get(path, ()) if is_code else path in entry["reached"])]
-    return sorted(names, key=lambda name: (round(times[name], 1), len(reach["tests"][name]["reached"])))
-
-
-@contextlib.contextmanager
-def mutated(tree, place):
-    """The mutant stands in the tree for a while."""
-    path, _, start, end, replacement = place
-    original, target = (SOURCE / path).read_text(), tree.root / path
-    target.write_text(original[:start] + replacement + original[end:])
-    try:
-        yield
-    finally:
-        target.write_text(original)
-
-
-def killer(tree, names, times):
-    """The first of the tests that fails, None if all pass, "" if they do not compile."""
-    size, at = 3, 0
-    names = [name for name in names if name in tree.tests]
-    while at < len(names):
-        group = names[at:at + size]
-        if not tree.make(*sorted({tree.target(name) for name in group})):
-            return ""
-        for name in group:
-            if not passes(tree, name, (40 if tree.address else 10) + (30 if tree.address else 6) * times[name]):
-                return name
-        at, size = at + size, size * 2
+def killer(tree, number, names, reach, most):
+    """The first of the tests that fails; None if all pass, or those that `most` seconds are enough for."""
+    spent = 0.0
+    for name in names:
+        if spent > most:
+            return None
+        passed, took = passes(tree, name, (40 if tree.address else 5) + 4 * reach[name]["seconds"], LOCUS_MUTANT=str(number))
+        spent += took
+        if not passed:
+            return name
     return None
 
 
-def judge(trees, place, reach, times, clean):
-    """"no compile" | "same objects" | "not reached" | "killed by NAME" | "killed by NAME (address)" | "survived"."""
-    line = (SOURCE / place[0]).read_text().count("\n", 0, place[2]) + 1
-    names = tests_for(place[0], line, reach, times)
-    for tree in trees:
-        with mutated(tree, place):
-            if not tree.address and not tree.make("liblocus.a", "liblab.a", "liblocus_commands.a"):
+def judge(tree, number, reach, most):
+    """"no compile" | "same object" | "not reached" | "killed by NAME" | "killed by NAME (address)" | "survived" | "survived (address)"."""
+    place, kind = tree.places[number], " (address)" if tree.address else ""
+    names = tests_for(number, place, tree, reach)
+    if number not in tree.alone:
+        name = killer(tree, number, names, reach, most)
+    else:
+        original = (tree.root / place[0]).read_text()
+        (tree.root / place[0]).write_text(changed_text(place))
+        try:
+            if tree.ninja(*tree.targets()).returncode:
                 return "no compile"
-            if not tree.address and tree.objects() == clean:
-                return "same objects"
-            if not names:
-                return "not reached"
-            name = killer(tree, names, times)
-            if name is not None:
-                return f"killed by {name}{' (address)' if tree.address else ''}" if name else "no compile"
-    return "survived"
+            name = killer(tree, number, names, reach, most)
+        finally:
+            (tree.root / place[0]).write_text(original)
+    if name:
+        return f"killed by {name}{kind}"
+    if not tree.address and same_object(tree, place):
+        return "same object"
+    return f"survived{kind}" if names else "not reached"
+
+
+def changed_text(place):
+    path, _, start, end, replacement = place
+    text = (SOURCE / path).read_text()
+    return text[:start] + replacement + text[end:]
+
+
+def same_object(tree, place):
+    """Whether a file compiles to the same with and without its mutant; of headers nobody knows."""
+    digests = []
+    for entry in json.loads((tree.build / "compile_commands.json").read_text()):
+        if entry["file"] == str(tree.root / place[0]):
+            for text in ((SOURCE / place[0]).read_text(), changed_text(place)):
+                command = entry["command"].replace(entry["file"], "-").replace(" -c -", f" -I{(SOURCE / place[0]).parent} -c -x c -")
+                command = re.sub(r" -o \S+", " -o -", command).replace(" -c ", " -S ").replace(" -g ", " ")
+                done = subprocess.run(command, shell=True, cwd=entry["directory"], input=text, capture_output=True, text=True)
+                digests.append(done.stdout if done.returncode == 0 else None)
+    return bool(digests) and None not in digests and all(a == b for a, b in zip(digests[::2], digests[1::2]))
 
 
 def describe(place):
@@ -309,24 +483,39 @@ def describe(place):
             "was": squeeze(text[first:last]), "is": squeeze(text[first:start] + replacement + text[end:last])}
 
 
+def rows_of(results):
+    """What a file of results says of each mutant: its last word."""
+    rows = map(json.loads, results.read_text().splitlines() if results.exists() else [])
+    return {row["number"]: row for row in rows}
+
+
+def drawn(seed, count):
+    """The first places of a seed, remembered, because finding all takes a minute."""
+    store = FOLDER / f"places-{seed}.json"
+    if not store.exists():
+        places = all_places()
+        random.Random(seed).shuffle(places)
+        store.write_text(json.dumps(places[:max(count, 2000)]))
+    return [tuple(place) for place in json.loads(store.read_text())[:count]]
+
+
 def run(options):
-    reach = json.loads(coverage.MAP.read_text())
-    places = all_places(reach)
-    random.Random(options.seed).shuffle(places)
-    results = FOLDER / f"seed-{options.seed}.jsonl"
     FOLDER.mkdir(parents=True, exist_ok=True)
-    done = {json.loads(row)["number"] for row in results.read_text().splitlines()} if results.exists() else set()
-    trees = [Tree(options.shard), Tree(options.shard, "address,undefined")]
-    times, clean = baseline(trees[0], reach), None
-    times = {name: seconds for name, seconds in times.items() if seconds <= options.longest}
-    for number in range(options.shard, min(options.count, len(places)), options.shards):
-        if number in done or (options.rooms and not re.search(options.rooms, places[number][0])):
+    results = FOLDER / f"seed-{options.seed}.jsonl"
+    with open(FOLDER / ".lock", "w") as lock: # one builds, the others wait
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        places = drawn(options.seed, options.count)
+        tree = Tree(options.seed, places, "address,undefined" if options.address else "")
+        reach = reach_of(tree, options)
+    done = rows_of(results)
+    for number in sorted(range(len(tree.places)), key=lambda n: (n in tree.alone, n)): # what is built alone comes last
+        known = done.get(number, {"verdict": ""})["verdict"]
+        if number % options.shards != options.shard or (options.rooms and not re.search(options.rooms, places[number][0])):
             continue
-        if clean is None:
-            trees[0].make()
-            clean = trees[0].objects()
+        if (options.address and (known != "survived" or number in tree.alone)) or (not options.address and known):
+            continue
         began = time.monotonic()
-        verdict = judge(trees, places[number], reach, times, clean)
+        verdict = judge(tree, number, reach, options.most)
         row = {"number": number, "verdict": verdict, "seconds": round(time.monotonic() - began, 1), **describe(places[number])}
         with open(results, "a") as stream:
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -348,9 +537,9 @@ def accepted():
 def report(options):
     known, rooms, open_rows = accepted(), {}, []
     for path in sorted(FOLDER.glob("seed-*.jsonl") if options.seed is None else [FOLDER / f"seed-{options.seed}.jsonl"]):
-        for row in map(json.loads, path.read_text().splitlines()):
+        for row in rows_of(path).values():
             counts = rooms.setdefault(coverage.room_of(row["file"]), {"mutants": 0, "killed": 0, "accepted": 0, "survived": 0})
-            if row["verdict"] in ("no compile", "same objects"):
+            if row["verdict"] in ("no compile", "same object"):
                 continue
             counts["mutants"] += 1
             if row["verdict"].startswith("killed"):
@@ -380,8 +569,12 @@ def main():
     command.add_argument("--shard", type=int, default=0, help="this process takes numbers SHARD, SHARD + SHARDS, …")
     command.add_argument("--shards", type=int, default=1)
     command.add_argument("--rooms", default="", help="only files that match")
-    command.add_argument("--longest", type=float, default=math.inf, metavar="SECONDS",
-                         help="leaves out tests that take longer: what they alone would kill then counts as survived")
+    command.add_argument("--longest", type=float, default=3600, metavar="SECONDS",
+                         help="leaves out tests of which a process takes longer: what they alone would kill then counts as survived")
+    command.add_argument("--without", default="$^", help="leaves out tests whose name matches")
+    command.add_argument("--most", type=float, default=math.inf, metavar="SECONDS",
+                         help="no further test of a mutant once its tests have taken so much processor time: it counts as survived")
+    command.add_argument("--address", action="store_true", help="takes up what survived, under sanitizers")
     command = commands.add_parser("report")
     command.add_argument("--seed", type=int)
     command.add_argument("--least", type=float, default=96)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of a forked child of a test. Where coverage is measured its counts are written first: without them
- * tools/mutate.py would not know that the test reaches those lines. */
+ * tools/coverage.py would not know that the test reaches those lines. */
 #ifndef TESTS_CHILD_EXIT_H
 #define TESTS_CHILD_EXIT_H
 
