@@ -29,15 +29,14 @@ Survivors that are equivalent or change only speed are listed with a reason in t
 matter were killed."""
 import argparse
 import bisect
+import concurrent.futures
 import contextlib
-import fcntl
 import json
 import math
 import os
 import pathlib
 import random
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -354,17 +353,17 @@ def quietly(command):
 
 
 def limits(address, seconds):
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 2))
-    if not address: # whose shadow takes terabytes of addresses
-        resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 30, 4 << 30)) # cli.import_rope makes a file of 3 GiB, with a hole
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    """Words of a command before a test's own: what one process of it may take."""
+    room = [] if address else [f"--as={6 << 30}"] # a sanitizer's shadow takes terabytes of addresses
+    # cli.import_rope makes a file of 3 GiB, with a hole
+    words = ["prlimit", f"--cpu={math.ceil(seconds)}:{math.ceil(seconds) + 2}", f"--fsize={4 << 30}", "--core=0", *room]
+    return [*words, "setarch", os.uname().machine, "-R"] if address else words
 
 
-def run_process(command, folder, environment, seconds, prepare):
+def run_process(command, folder, environment, seconds):
     """(exit status, or "timeout" after `seconds`; processor time with that of children). Nothing of its session stays."""
     child = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=prepare)
+                             stderr=subprocess.DEVNULL, start_new_session=True)
     end, pid = time.monotonic() + seconds, 0
     while pid == 0 and time.monotonic() < end:
         time.sleep(0.02)
@@ -381,30 +380,35 @@ def run_process(command, folder, environment, seconds, prepare):
 def passes(tree, name, seconds, **variables):
     """Whether a test passes (or is skipped), each process of it within so much processor time; and what it took."""
     test = tree.tests[name]
-    command = ["setarch", os.uname().machine, "-R", *test["command"]] if tree.address else test["command"]
-    status, took = run_process(command, test["folder"], dict(os.environ, **test["environment"], **variables), 600 + 20 * seconds,
-                                           lambda: limits(tree.address, seconds))
+    command = [*limits(tree.address, seconds), *test["command"]]
+    status, took = run_process(command, test["folder"], dict(os.environ, **test["environment"], **variables), 600 + 20 * seconds)
     return status in (0, 77), took
 
 
 # ---- which test reaches which mutant ----
 
+def reach_of_test(tree, name, longest):
+    touched = tree.root / f".reached.{name}"
+    touched.unlink(missing_ok=True)
+    passed, took = passes(tree, name, longest, LOCUS_MUTANTS_REACHED=str(touched))
+    reached = [n for n, byte in enumerate(touched.read_bytes()) if byte] if touched.exists() else []
+    touched.unlink(missing_ok=True)
+    return {"name": name, "passed": passed, "seconds": round(took, 2), "reached": reached}
+
+
 def reach_of(tree, options):
     """{test: {"seconds": processor time, "reached": [number, …]}} of the tests that pass without a mutant, kept beside the tree."""
-    store, touched = tree.root / ".reach.jsonl", tree.root / ".reached"
+    store = tree.root / ".reach.jsonl"
     known = {row["name"]: row for row in map(json.loads, store.read_text().splitlines())} if store.exists() else {}
-    for name in sorted(tree.tests):
-        if name in known or re.search(options.without, name):
-            continue
-        touched.unlink(missing_ok=True)
-        passed, took = passes(tree, name, options.longest, LOCUS_MUTANTS_REACHED=str(touched))
-        reached = [n for n, byte in enumerate(touched.read_bytes()) if byte] if passed and touched.exists() else []
-        known[name] = {"name": name, "passed": passed, "seconds": round(took, 2), "reached": reached}
-        with open(store, "a") as stream:
-            stream.write(json.dumps(known[name]) + "\n")
-        if not passed:
-            print(f"mutate: {name} fails without a mutant, or takes too long, and is left out", file=sys.stderr, flush=True)
-    return {name: row for name, row in known.items() if row["passed"] and name in tree.tests}
+    names = [name for name in sorted(tree.tests) if name not in known and not re.search(options.without, name)]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for row in pool.map(lambda name: reach_of_test(tree, name, options.longest), names):
+            known[row["name"]] = row
+            with open(store, "a") as stream:
+                stream.write(json.dumps(row) + "\n")
+            if not row["passed"]:
+                print(f"mutate: {row['name']} fails without a mutant, or takes too long, and is left out", file=sys.stderr, flush=True)
+    return {name: row for name, row in known.items() if row["passed"] and name in tree.tests and not re.search(options.without, name)}
 
 
 def tests_for(number, place, tree, reach):
@@ -502,24 +506,33 @@ def drawn(seed, count):
 def run(options):
     FOLDER.mkdir(parents=True, exist_ok=True)
     results = FOLDER / f"seed-{options.seed}.jsonl"
-    with open(FOLDER / ".lock", "w") as lock: # one builds, the others wait
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        places = drawn(options.seed, options.count)
-        tree = Tree(options.seed, places, "address,undefined" if options.address else "")
-        reach = reach_of(tree, options)
-    done = rows_of(results)
-    for number in sorted(range(len(tree.places)), key=lambda n: (n in tree.alone, n)): # what is built alone comes last
-        known = done.get(number, {"verdict": ""})["verdict"]
-        if number % options.shards != options.shard or (options.rooms and not re.search(options.rooms, places[number][0])):
-            continue
-        if (options.address and (known != "survived" or number in tree.alone)) or (not options.address and known):
-            continue
+    places = drawn(options.seed, options.count)
+    tree = Tree(options.seed, places, "address,undefined" if options.address else "")
+    reach, done = reach_of(tree, options), rows_of(results)
+    numbers = [n for n, place in enumerate(places) if re.search(options.rooms, place[0])]
+    if options.address:
+        numbers = [n for n in numbers if done.get(n, {"verdict": ""})["verdict"] == "survived" and n not in tree.alone]
+    else:
+        numbers = [n for n in numbers if n not in done]
+
+    def one(number):
         began = time.monotonic()
         verdict = judge(tree, number, reach, options.most)
-        row = {"number": number, "verdict": verdict, "seconds": round(time.monotonic() - began, 1), **describe(places[number])}
-        with open(results, "a") as stream:
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-        print(f"{number:>5} {verdict:<28} {row['file']}:{row['line']} {row['is'][:90]}", flush=True)
+        return {"number": number, "verdict": verdict, "seconds": round(time.monotonic() - began, 1), **describe(places[number])}
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        rows = [pool.submit(one, number) for number in numbers if number not in tree.alone]
+        for row in concurrent.futures.as_completed(rows):
+            note(results, row.result())
+    for number in numbers: # each needs the tree for itself
+        if number in tree.alone:
+            note(results, one(number))
+
+
+def note(results, row):
+    with open(results, "a") as stream:
+        stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+    print(f"{row['number']:>5} {row['verdict']:<28} {row['file']}:{row['line']} {row['is'][:90]}", flush=True)
 
 
 # ---- what came out ----
@@ -566,8 +579,7 @@ def main():
     command = commands.add_parser("run")
     command.add_argument("--seed", type=int, required=True)
     command.add_argument("--count", type=int, default=500)
-    command.add_argument("--shard", type=int, default=0, help="this process takes numbers SHARD, SHARD + SHARDS, …")
-    command.add_argument("--shards", type=int, default=1)
+    command.add_argument("--jobs", type=int, default=os.cpu_count())
     command.add_argument("--rooms", default="", help="only files that match")
     command.add_argument("--longest", type=float, default=3600, metavar="SECONDS",
                          help="leaves out tests of which a process takes longer: what they alone would kill then counts as survived")
@@ -579,6 +591,7 @@ def main():
     command.add_argument("--seed", type=int)
     command.add_argument("--least", type=float, default=96)
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler) # a shell's background ignores it, and tests of it would fail
     {"run": run, "report": report}[options.command](options)
 
 

@@ -37,6 +37,13 @@ printf '4 2 6\n' >word.txt
 cmp -s first.svg third.svg && fail "all samples look alike"
 "$locus" plot attention trees --sample 2 -o trees.svg && drawn trees.svg 12 '>start<' || fail "trees"
 "$locus" plot attention sums --input '?d=12+7; ' -o sums.svg && drawn sums.svg 4 '>␣<' '>+<' || fail "sums"
+# Heads stand side by side, layers one below the other, and the keys are named below the last layer only.
+sed -n 's/^.*<g transform="translate(\([0-9.]*\) \([0-9.]*\))"><title>.*layer \([0-9]*\), head \([0-9]*\)<.*/\3 \4 \1 \2/p' sums.svg | awk '
+    { x[$1, $2] = $3; y[$1, $2] = $4; rows += 1 }
+    END { exit !(rows == 4 && x[1, 1] == x[2, 1] && x[1, 2] == x[2, 2] && x[1, 2] - x[1, 1] > 40 &&
+                 y[1, 1] == y[1, 2] && y[2, 1] == y[2, 2] && y[2, 1] - y[1, 1] > 40) }' || fail "fields stand in each other's place"
+grep 'layer 1, head' sums.svg | grep -q 'rotate(-90)' && fail "the first layer's keys are named where the second's fields are"
+grep 'layer 2, head' sums.svg | grep -q 'rotate(-90)' || fail "the last layer's keys are not named"
 "$locus" plot attention sums --sample 2 -o sums.svg && drawn sums.svg 4 '>#<' || fail "a problem with its answer"
 "$locus" plot attention lists --input '[MAX 1 2 [MIN 3 4 ] ]' -o lists.svg && drawn lists.svg 4 '>\[MAX<' || fail "lists"
 "$locus" plot attention soft -o soft.svg 2>err && grep -q 'make no weights and are left out' err || fail "soft: $(cat err)"

@@ -21,7 +21,8 @@ prints '^page.html$'
 works report --store runs/locus.db --task reverse --json
 prints 'over 20 symbols, attention linear, 1 key-value heads'
 for text in '<title>Positional encodings on copy and reverse</title>' 'not separated' 'Figure 1' 'Table 2' 'length 10' \
-    "locus report --store runs/locus.db -o page.html" 'budget custom' '<svg' 'cosine between two rows' 'The score kernel'; do
+    "locus report --store runs/locus.db -o page.html" 'budget custom' '<svg' 'cosine between two rows' 'The score kernel' \
+    'The score is multiplied by 0.98 to the power of the distance'; do
     checks=$((checks + 1))
     grep -q -e "$text" page.html || complain "the page lacks '$text'"
 done

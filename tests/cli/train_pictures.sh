@@ -26,6 +26,8 @@ cp "$LOCUS_SOURCE"/tests/fuzz/corpus/jpeg/jpeg-grey all/red/20.jpg
 grep -q '^all: 50 training, 6 development and 6 test pictures in 3 classes, brought to 11×11 pixels' said || fail "inspect: $(cat said)"
 grep -q '^green ' said || fail "no classes: $(cat said)"
 grep -q '^all/blue/' said || fail "no files: $(cat said)"
+awk '/^all\// { bad += shown ? before !~ /^all\// : before != ""; shown += 1 } { before = $0 } END { exit bad || shown < 2 }' said ||
+    fail "the files are not apart from the table, or not together: $(cat said)"
 "$locus" data inspect images --data all --json | grep -q '"in_training_set":' || fail "inspect --json"
 
 # shellcheck disable=SC2086

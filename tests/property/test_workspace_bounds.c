@@ -334,6 +334,13 @@ static void senseless_limits_are_refused(void **state) {
     bad = good, bad.threads = (size_t)1 << 20;
     refuse("rope", &bad, LOCUS_ERROR_ARGUMENT, "limits.threads is");
     refuse("algebraic(group=tree:2)", &good, LOCUS_ERROR_ARGUMENT, "limits.depth is 0");
+    bad = good, bad.depth = 1; /* the least that is enough */
+    locus_encoding *tree = NULL;
+    size_t bytes = 0;
+    assert_int_equal(locus_encoding_parse("algebraic(group=tree:2)", &tree, NULL), LOCUS_OK);
+    assert_int_equal(locus_apply_workspace_bound(tree, &bad, LOCUS_ROLE_QUERY, &bytes, NULL), LOCUS_OK);
+    assert_true(bytes > 0);
+    locus_encoding_destroy(&tree);
     const locus_shape huge = {.size = sizeof huge, .heads = 65536, .head_dim = 65536};
     bad = good, bad.shape = &huge, bad.queries = UINT32_MAX;
     refuse("none", &bad, LOCUS_ERROR_UNSUPPORTED, "more than memory can hold");

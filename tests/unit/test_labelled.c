@@ -181,6 +181,39 @@ static void test_kept(void **state) {
     assert_non_null(strstr(error.message, "is no vocabulary"));
 }
 
+static void expect_names(const lab_task_options *options, const int32_t *tokens, size_t count, const char *const *names) {
+    lab_token_name got[8];
+    assert_true(count <= 8);
+    assert_int_equal(lab_labelled_names(got, lab_task_find("classify"), options, tokens, count, NULL), LOCUS_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(got[i].text, names[i]);
+}
+
+/* Tokens are called what stands in the file: words, what a byte prints as, ids. */
+static void test_names(void **state) {
+    (void)state;
+    put("words.tsv", "good film\tyes\nabcdefghijklmnopqrstuvwxyz\tno\n");
+    put("zero.jsonl", "{\"input\": [0, 0], \"label\": 7}\n{\"input\": [0], \"label\": 8}\n"); /* one id, 0 */
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", scratch_path("."));
+    const lab_task_options words =
+        options_of(scratch_path("words.tsv"), scratch_path("words.tsv"), scratch_path("words.tsv"));
+    lab_task_options kept = {.kept = folder};
+    assert_int_equal(lab_labelled_keep(&words, 1, folder, NULL), LOCUS_OK);
+    expect_names(&kept, (const int32_t[]){0, 1, 2, 3, 4}, 5,
+                 (const char *const[]){"start", "unknown", "good", "film", "abcdefghijklmnopqrstuvw"});
+    lab_task_options bytes = words;
+    bytes.labelled.tokens = kept.labelled.tokens = LAB_TOKENS_BYTES;
+    assert_int_equal(lab_labelled_keep(&bytes, 1, folder, NULL), LOCUS_OK);
+    expect_names(&kept, (const int32_t[]){2 + 'a', 2 + '~', 2 + ' ', 2 + '!', 2 + 0x7f, 2, 2 + 0xe9}, 7,
+                 (const char *const[]){"a", "~", "x20", "!", "x7F", "x00", "xE9"});
+    const lab_task_options ids =
+        options_of(scratch_path("zero.jsonl"), scratch_path("zero.jsonl"), scratch_path("zero.jsonl"));
+    kept.labelled.tokens = ids.labelled.tokens;
+    assert_int_equal(lab_labelled_keep(&ids, 1, folder, NULL), LOCUS_OK);
+    expect_names(&kept, (const int32_t[]){2, 0}, 2, (const char *const[]){"0", "start"});
+}
+
 /* ---- what is wrong ---- */
 
 static void test_lines(void **state) {
@@ -244,7 +277,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words), cmocka_unit_test(test_cuts),       cmocka_unit_test(test_json),
         cmocka_unit_test(test_split), cmocka_unit_test(test_shared),     cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_lines), cmocka_unit_test(test_other_sets),
+        cmocka_unit_test(test_names), cmocka_unit_test(test_lines),      cmocka_unit_test(test_other_sets),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }
