@@ -149,7 +149,7 @@ typedef struct peak_product {
 static void peak_task(void *context, size_t chunk, size_t worker) {
     const peak_product *own = context;
     (void)worker;
-    lab_linear_multiply(&own->linear, lab_chunk_at(PEAK_ROWS, chunk), own->x, own->y);
+    lab_linear_multiply(&own->linear, lab_chunk_at(PEAK_ROWS, chunk), lab_floats(own->x), lab_floats(own->y));
 }
 
 static void peak_run(const peak_product *own) {
@@ -173,7 +173,7 @@ static void peak_run(const peak_product *own) {
 /* Of weights that are laid out already, as those of a step are. */
 static void peak_round(peak_product *own) {
     lab_bf16_matrix *matrix = &own->linear.forward;
-    const lab_bf16_source source = {own->linear.weight, own->linear.inputs, true};
+    const lab_bf16_source source = {lab_floats(own->linear.weight), own->linear.inputs, true};
     *matrix = (lab_bf16_matrix){own->linear.inputs, own->linear.outputs, NULL};
     matrix->values = malloc(lab_bf16_matrix_size(matrix->depth, matrix->columns) * sizeof *matrix->values);
     for (size_t b = 0; matrix->values && b < lab_bf16_matrix_blocks(matrix); ++b)

@@ -110,7 +110,15 @@ typedef enum locus_pass { LOCUS_PASS_FORWARD = 0, LOCUS_PASS_BACKWARD = 1 } locu
 LOCUS_API size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options,
                                            locus_dtype dtype, locus_pass pass, const locus_execution *execution);
 
-/* The same for any batch within limits, without a plan: a bound of locus_attention_workspace with these options, as
+/* Whether a pass with tensors of `dtype` computes on copies of them in a wider type, or, forward, of queries and
+ * outputs. False for float32 and float64, and where products are of bfloat16 and read such tensors as they are: softmax
+ * on a processor with units for them, without content terms, without an operator that acts on all tokens at once (trees,
+ * `liere`; it may have acted already, options.turned), and forward unless all sequences are steps of decoding. True also
+ * for what a call would refuse. */
+LOCUS_API bool locus_attention_widens(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
+                                      locus_pass pass);
+
+/* locus_attention_workspace of any batch within limits, without a plan: a bound of it with these options, as
  * locus_apply_workspace_bound is of locus_apply_workspace. Of the options' bias, prefix and documents only whether they
  * are there is looked at. SHAPE also for a shape without heads. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_attention_workspace_bound(const locus_encoding *encoding,

@@ -34,19 +34,22 @@ static void place_sublayer(lab_arena *arena, const lab_stack *stack, lab_sublaye
     const size_t T = stack->tokens, N = stack->memory_tokens, D = stack->dim, F = stack->feed_forward;
     const size_t K = stack->kv_dim;
     const bool attention = sublayer->kind != LAB_FEED_FORWARD, cross = sublayer->kind == LAB_CROSS_ATTENTION;
-    sublayer->projected = lab_arena_floats(arena, T * (attention ? (cross ? D : D + 2 * K) : F));
-    sublayer->hidden = NULL;
+    static const lab_numbers none;
+    sublayer->projected =
+        lab_arena_numbers(arena, T * (attention ? (cross ? D : D + 2 * K) : F), attention && sublayer->half);
+    sublayer->hidden = none;
     if (!attention)
-        sublayer->hidden = stack->gelu ? lab_arena_floats(arena, T * F) : sublayer->projected;
-    sublayer->memory_projected = cross ? lab_arena_floats(arena, N * 2 * K) : NULL;
-    sublayer->context = attention ? lab_arena_floats(arena, T * D) : NULL;
+        sublayer->hidden = stack->gelu ? lab_arena_numbers(arena, T * F, false) : sublayer->projected;
+    sublayer->memory_projected = cross ? lab_arena_numbers(arena, N * 2 * K, sublayer->half) : none;
+    sublayer->context = attention ? lab_arena_numbers(arena, T * D, sublayer->half) : none;
     sublayer->log_sum_exp = attention ? lab_arena_floats(arena, T * stack->heads) : NULL;
 }
 
-/* The first sublayer of the same kind, or NULL. */
+/* The first sublayer of the same kind, with activations of the same size, or NULL. */
 static const lab_sublayer *alike(const lab_stack *stack, size_t s) {
     for (size_t i = 0; i < s; ++i)
-        if (stack->sublayers[i].kind == stack->sublayers[s].kind)
+        if (stack->sublayers[i].kind == stack->sublayers[s].kind &&
+            stack->sublayers[i].half == stack->sublayers[s].half)
             return &stack->sublayers[i];
     return NULL;
 }
@@ -65,16 +68,25 @@ static void place_stack(lab_arena *arena, lab_stack *stack, bool keep) {
         own->context = first->context;
         own->log_sum_exp = first->log_sum_exp;
         if (own->kind == LAB_CROSS_ATTENTION) /* of all layers at once: the encoder's end makes them */
-            own->memory_projected = lab_arena_floats(arena, stack->memory_tokens * 2 * stack->kv_dim);
+            own->memory_projected = lab_arena_numbers(arena, stack->memory_tokens * 2 * stack->kv_dim, own->half);
     }
 }
 
 static void place_memory_gradients(lab_arena *arena, lab_stack *stack) {
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
-        bool cross = stack->sublayers[s].kind == LAB_CROSS_ATTENTION;
-        stack->sublayers[s].memory_gradient =
-            cross ? lab_arena_floats(arena, stack->memory_tokens * 2 * stack->kv_dim) : NULL;
+        lab_sublayer *own = &stack->sublayers[s];
+        own->memory_gradient = own->kind == LAB_CROSS_ATTENTION
+                                   ? lab_arena_numbers(arena, stack->memory_tokens * 2 * stack->kv_dim, own->half)
+                                   : (lab_numbers){0};
     }
+}
+
+/* Whether all attentions work on bfloat16. */
+static bool attends_in_half(const lab_stack *stack) {
+    for (size_t s = 0; s < stack->sublayer_count; ++s)
+        if (stack->sublayers[s].kind != LAB_FEED_FORWARD && !stack->sublayers[s].half)
+            return false;
+    return true;
 }
 
 /* Two stacks, one after the other, share the buffers; `other` may be `one`. */
@@ -82,13 +94,14 @@ static void place_gradients(lab_arena *arena, lab_stack *one, lab_stack *other) 
     size_t T = larger(one->tokens, other->tokens), D = one->dim;
     size_t width = larger(one->partial_width, other->partial_width);
     size_t chunks = larger(lab_stack_chunks(one), lab_stack_chunks(other));
+    const size_t number = lab_number_size(attends_in_half(one) && attends_in_half(other));
     one->gy = lab_arena_floats(arena, T * D);
     one->carry = lab_arena_floats(arena, T * D);
     one->branch[0] = lab_arena_floats(arena, T * D);
     one->branch[1] = lab_arena_floats(arena, T * D);
-    one->context = lab_arena_floats(arena, T * D);
+    one->context = lab_arena_take(arena, T * D, number);
     one->hidden = lab_arena_floats(arena, T * one->feed_forward);
-    one->projected = lab_arena_floats(arena, T * (D + 2 * one->kv_dim));
+    one->projected = lab_arena_take(arena, T * (D + 2 * one->kv_dim), number);
     one->partials = lab_arena_floats(arena, chunks * width);
     other->gy = one->gy, other->carry = one->carry, other->context = one->context, other->hidden = one->hidden;
     other->branch[0] = one->branch[0], other->branch[1] = one->branch[1];

@@ -20,6 +20,10 @@ float *lab_arena_floats(lab_arena *arena, size_t count) {
     return lab_arena_take(arena, count, sizeof(float));
 }
 
+lab_numbers lab_arena_numbers(lab_arena *arena, size_t count, bool half) {
+    return (lab_numbers){lab_arena_take(arena, count, lab_number_size(half)), half};
+}
+
 void *lab_block_allocate(size_t bytes) {
     size_t alignment = bytes >= LARGE_PAGE ? LARGE_PAGE : LINE;
     if (bytes > SIZE_MAX - alignment)

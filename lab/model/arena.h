@@ -4,7 +4,7 @@
 #ifndef LAB_ARENA_H
 #define LAB_ARENA_H
 
-#include <stddef.h>
+#include "nn/numbers.h"
 
 typedef struct lab_arena {
     unsigned char *block; /* NULL: counting */
@@ -14,6 +14,7 @@ typedef struct lab_arena {
 /* The next `count` elements of `size` bytes, aligned to a cache line; NULL while counting. */
 void *lab_arena_take(lab_arena *arena, size_t count, size_t size);
 float *lab_arena_floats(lab_arena *arena, size_t count);
+lab_numbers lab_arena_numbers(lab_arena *arena, size_t count, bool half);
 
 /* A block of at least `bytes` bytes, aligned to a cache line, on large pages where the system has them; not zeroed.
  * NULL if there is no memory. Released by free. */

@@ -13,29 +13,29 @@ typedef struct row_place {
 } row_place;
 
 /* [tokens, heads, head_dim] inside rows. */
-static locus_tensor heads_view(const lab_stack *stack, float *data, row_place rows, size_t heads) {
+static locus_tensor heads_view(const lab_stack *stack, lab_numbers numbers, row_place rows, size_t heads) {
     int64_t head_dim = (int64_t)(stack->dim / stack->heads);
-    return (locus_tensor){.data = data,
-                          .dtype = LOCUS_FLOAT32,
+    return (locus_tensor){.data = numbers.data,
+                          .dtype = numbers.half ? LOCUS_BFLOAT16 : LOCUS_FLOAT32,
                           .rank = 3,
                           .shape = {(int64_t)rows.tokens, (int64_t)heads, head_dim},
                           .stride = {(int64_t)rows.width, head_dim, 1}};
 }
 
 /* Keys, and values behind them. */
-static void memory_views(attention_views *views, const lab_stack *stack, float *data, row_place rows) {
-    views->key = heads_view(stack, data, rows, stack->kv_heads);
-    views->value = heads_view(stack, data + stack->kv_dim, rows, stack->kv_heads);
+static void memory_views(attention_views *views, const lab_stack *stack, lab_numbers memory, row_place rows) {
+    views->key = heads_view(stack, memory, rows, stack->kv_heads);
+    views->value = heads_view(stack, lab_numbers_from(memory, stack->kv_dim), rows, stack->kv_heads);
 }
 
 /* `projected` and `memory` are the activations or their gradients. */
-static attention_views views_make(const lab_stack *stack, const lab_sublayer *sublayer, float *projected,
-                                  float *memory) {
+static attention_views views_make(const lab_stack *stack, const lab_sublayer *sublayer, lab_numbers projected,
+                                  lab_numbers memory) {
     const bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
     const row_place own = {lab_sublayer_tokens(stack, sublayer), cross ? stack->dim : stack->dim + 2 * stack->kv_dim};
     const row_place other = {stack->memory_tokens, 2 * stack->kv_dim};
     attention_views views = {.query = heads_view(stack, projected, own, stack->heads)};
-    memory_views(&views, stack, cross ? memory : projected + stack->dim, cross ? other : own);
+    memory_views(&views, stack, cross ? memory : lab_numbers_from(projected, stack->dim), cross ? other : own);
     return views;
 }
 
@@ -110,9 +110,10 @@ locus_status lab_attend_backward(const lab_stack_run *run, const lab_sublayer *s
         return LOCUS_OK;
     const lab_stack_position *place = &run->places[sublayer->encoding];
     attention_views views = forward_views(run, sublayer);
-    attention_views gradient = views_make(stack, sublayer, stack->projected, sublayer->memory_gradient);
+    attention_views gradient =
+        views_make(stack, sublayer, (lab_numbers){stack->projected, sublayer->half}, sublayer->memory_gradient);
     locus_tensor output = heads_view(stack, sublayer->context, rows, stack->heads);
-    locus_tensor output_gradient = heads_view(stack, stack->context, rows, stack->heads);
+    locus_tensor output_gradient = heads_view(stack, (lab_numbers){stack->context, sublayer->half}, rows, stack->heads);
     locus_tensor sums = sums_view(stack, sublayer->log_sum_exp, rows);
     locus_attention_options options = options_make(run, sublayer);
     locus_attention_tensors tensors = {sizeof tensors, &views.query, &views.key, &views.value, &output, &sums};
@@ -134,9 +135,9 @@ size_t lab_stack_workspace(const lab_stack_run *run, bool backward) {
         if (sublayer->kind == LAB_FEED_FORWARD)
             continue;
         locus_attention_options options = options_make(run, sublayer);
+        const locus_dtype type = sublayer->half ? LOCUS_BFLOAT16 : LOCUS_FLOAT32;
         for (int pass = LOCUS_PASS_FORWARD; pass <= (backward ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD); ++pass) {
-            size_t need =
-                locus_attention_workspace(plan_of(run, sublayer), &options, LOCUS_FLOAT32, (locus_pass)pass, NULL);
+            size_t need = locus_attention_workspace(plan_of(run, sublayer), &options, type, (locus_pass)pass, NULL);
             if (need > bytes)
                 bytes = need;
         }

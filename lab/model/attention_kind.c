@@ -77,8 +77,16 @@ static locus_status trial_run(trial *t, locus_error *error) {
     return execute(t, error);
 }
 
-/* Whether a sublayer can have this kind of attention; why not is told in `error`. */
-static locus_status try_kind(const lab_model *model, const lab_stack *stack, const lab_sublayer *sublayer,
+/* Whether the attention reads and writes tensors of bfloat16 as they are, both ways. */
+static bool takes_half(const trial *t) {
+    return t->model->config.precision == LAB_BF16 &&
+           !locus_attention_widens(t->plan, &t->options, LOCUS_BFLOAT16, LOCUS_PASS_FORWARD) &&
+           !locus_attention_widens(t->plan, &t->options, LOCUS_BFLOAT16, LOCUS_PASS_BACKWARD);
+}
+
+/* Whether a sublayer can have this kind of attention, and whether its tensors are then bfloat16; why it cannot is told
+ * in `error`. */
+static locus_status try_kind(const lab_model *model, const lab_stack *stack, lab_sublayer *sublayer,
                              const locus_attention_kind *kind, locus_error *error) {
     const bool cross = sublayer->kind == LAB_CROSS_ATTENTION, images = has_images(model);
     const size_t grid = images ? lab_convolution_grid(model->config.image_side) : 0;
@@ -95,6 +103,7 @@ static locus_status try_kind(const lab_model *model, const lab_stack *stack, con
     locus_status status = plan_make(&t, sublayer->encoding, cross, error);
     if (status == LOCUS_OK)
         status = trial_run(&t, error);
+    sublayer->half = status == LOCUS_OK && takes_half(&t);
     locus_plan_destroy(&t.plan);
     free(t.numbers);
     free(t.workspace.data);
@@ -132,7 +141,7 @@ static locus_status stack_choose(const lab_model *model, lab_stack *stack, bool 
         if (sublayer->kind == LAB_FEED_FORWARD)
             continue;
         if (alike)
-            sublayer->attention = alike->attention;
+            sublayer->attention = alike->attention, sublayer->half = alike->half;
         else
             status = choose(model, stack, sublayer, fall_back, error);
     }

@@ -20,7 +20,8 @@ static lab_attention_map *add_map(lab_attention_maps *maps) {
 }
 
 static locus_status weigh(const lab_attention_call *call, const lab_attention_map *map, locus_error *error) {
-    const size_t bytes = locus_attention_weights_workspace(call->plan, call->options, LOCUS_FLOAT32, NULL);
+    const size_t bytes =
+        locus_attention_weights_workspace(call->plan, call->options, call->tensors->query->dtype, NULL);
     void *room = aligned_alloc(LINE, bytes / LINE * LINE + LINE);
     if (room == NULL)
         return lab_fail_memory(error, "attention weights");

@@ -30,7 +30,7 @@ void lab_class_begin(lab_model *model, const lab_batch *batch, bool training) {
 void lab_class_logits(lab_model *model, lab_rows samples, size_t chunk) {
     const lab_class_head *head = &model->head;
     const lab_step_buffers *step = &model->step;
-    lab_linear_forward(&head->classifier, samples, head->pooled, step->logits);
+    lab_linear_forward(&head->classifier, samples, lab_floats(head->pooled), lab_floats(step->logits));
     step->losses[chunk] = 0.0;
     if (head->labels == NULL)
         return;
@@ -45,7 +45,8 @@ void lab_class_logits(lab_model *model, lab_rows samples, size_t chunk) {
 
 void lab_class_weight_gradient(const lab_model *model, size_t samples) {
     const lab_class_head *head = &model->head;
-    const lab_product product = lab_linear_weight_product(&head->classifier, samples, model->step.logits, head->pooled);
+    const lab_product product =
+        lab_linear_weight_product(&head->classifier, samples, lab_floats(model->step.logits), lab_floats(head->pooled));
     lab_weight_gradients(&product, 1);
 }
 

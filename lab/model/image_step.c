@@ -75,7 +75,8 @@ static void logits_backward(void *context, lab_rows rows, size_t chunk, float *p
     const lab_class_head *head = &model->head;
     const lab_rows images = lab_stack_samples(encoder, chunk);
     const size_t classes = model->config.classes;
-    lab_linear_backward(&head->classifier, images, model->step.logits, head->pooled_gradient, false);
+    lab_linear_backward(&head->classifier, images, lab_floats(model->step.logits), lab_floats(head->pooled_gradient),
+                        false);
     lab_column_sum(images, classes, model->step.logits, classes, partial + encoder->dim);
     const lab_pooling_backward_call call = {.offsets = image->offsets,
                                             .x = encoder->joins[encoder->sublayer_count].y,

@@ -72,8 +72,8 @@ static void memory_backward(void *context, lab_rows rows, size_t chunk, float *p
         const lab_sublayer *sublayer = &decoder->sublayers[s];
         if (sublayer->kind != LAB_CROSS_ATTENTION)
             continue;
-        lab_linear_backward(&sublayer->memory, rows, sublayer->memory_gradient, model->encoder.gy, keep);
-        lab_column_sum(rows, sublayer->memory.outputs, sublayer->memory_gradient, sublayer->memory.outputs, partial);
+        lab_linear_backward(&sublayer->memory, rows, sublayer->memory_gradient, lab_floats(model->encoder.gy), keep);
+        lab_column_sum_any(rows, sublayer->memory.outputs, sublayer->memory_gradient, partial);
         partial += sublayer->memory.outputs;
         keep = true;
     }
@@ -87,7 +87,7 @@ static void memory_weight_gradients(const lab_model *model) {
         if (sublayer->kind != LAB_CROSS_ATTENTION)
             continue;
         lab_product product = lab_linear_weight_product(&sublayer->memory, encoder->tokens, sublayer->memory_gradient,
-                                                        encoder->joins[encoder->sublayer_count].y);
+                                                        lab_floats(encoder->joins[encoder->sublayer_count].y));
         lab_weight_gradients(&product, 1);
         lab_column_fold(lab_chunk_count(encoder->tokens), sublayer->memory.outputs, encoder->partials + place,
                         encoder->partial_width, sublayer->memory.bias_gradient);

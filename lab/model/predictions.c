@@ -41,9 +41,9 @@ typedef struct slab {
     lab_rows rows;
 } slab;
 
-static const float *slab_input(const slab *own) {
+static lab_numbers slab_input(const slab *own) {
     const lab_stack *decoder = &own->model->decoder;
-    return decoder->joins[decoder->sublayer_count].y + own->rows.first * decoder->dim;
+    return lab_floats(decoder->joins[decoder->sublayer_count].y + own->rows.first * decoder->dim);
 }
 
 static void slab_task(void *context, size_t chunk, size_t worker) {
@@ -52,7 +52,7 @@ static void slab_task(void *context, size_t chunk, size_t worker) {
     const lab_model *model = own->model;
     const lab_step_buffers *step = &model->step;
     const lab_rows rows = lab_chunk_at(own->rows.count, chunk);
-    lab_linear_multiply(&model->output, rows, slab_input(own), step->logits);
+    lab_linear_multiply(&model->output, rows, slab_input(own), lab_floats(step->logits));
     logits_scale(model, rows);
     step->losses[chunk] = 0.0;
     const lab_loss loss = {.classes = model->config.vocabulary,
@@ -63,8 +63,8 @@ static void slab_task(void *context, size_t chunk, size_t worker) {
                            .correct = step->correct + own->rows.first};
     lab_cross_entropy(&loss, rows, &step->losses[chunk]);
     if (model->loss_scale != 0.0f)
-        lab_linear_backward(&model->output, rows, step->logits,
-                            model->decoder.gy + own->rows.first * model->decoder.dim, false);
+        lab_linear_backward(&model->output, rows, lab_floats(step->logits),
+                            lab_floats(model->decoder.gy + own->rows.first * model->decoder.dim), false);
 }
 
 static double slab_run(slab *own) {
@@ -76,7 +76,7 @@ static double slab_run(slab *own) {
         loss += model->step.losses[chunk];
     if (model->loss_scale != 0.0f) {
         lab_product product =
-            lab_linear_weight_product(&model->output, own->rows.count, model->step.logits, slab_input(own));
+            lab_linear_weight_product(&model->output, own->rows.count, lab_floats(model->step.logits), slab_input(own));
         product.keep = own->rows.first > 0;
         lab_weight_gradients(&product, 1);
     }

@@ -20,8 +20,8 @@ static void visit_linear(lab_linear *linear, matrix_visit *call, void *context) 
     const size_t in = linear->inputs, out = linear->outputs;
     if (linear->weight == NULL)
         return;
-    call(context, &linear->forward, &(weights){{linear->weight, in, true}, in, out});
-    call(context, &linear->backward, &(weights){{linear->weight, in, false}, out, in});
+    call(context, &linear->forward, &(weights){{lab_floats(linear->weight), in, true}, in, out});
+    call(context, &linear->backward, &(weights){{lab_floats(linear->weight), in, false}, out, in});
 }
 
 static void visit_stack(const lab_stack *stack, matrix_visit *call, void *context) {
@@ -43,7 +43,8 @@ static void visit_all(lab_model *model, matrix_visit *call, void *context) {
     if (convolution->weight == NULL)
         return;
     const size_t patch = convolution->channels * LAB_CONVOLUTION_TAPS;
-    call(context, &convolution->forward, &(weights){{convolution->weight, patch, true}, patch, convolution->filters});
+    call(context, &convolution->forward,
+         &(weights){{lab_floats(convolution->weight), patch, true}, patch, convolution->filters});
 }
 
 /* ---- room ---- */

@@ -39,15 +39,16 @@ typedef struct lab_sublayer {
     lab_linear output;   /* attention: [D, D]; feed-forward: down [D, F]; its bias is added by the join */
     lab_dropout dropout; /* feed-forward: of the hidden activation */
     locus_random attention_key;
-    const size_t *before;    /* [samples + 1]: how many of its samples come before each; NULL: it has all */
-    float branch_scale;      /* of what it gives; 0: as it is */
-    locus_plan *plan;        /* self-attention: of its own samples; NULL: that of its encoding's place */
-    float *projected;        /* [T, D + 2K], [T, D] or [T, F] */
-    float *hidden;           /* feed-forward: [T, F], what the activation gives; `projected`, if it works in place */
-    float *memory_projected; /* cross: [N, 2K] */
-    float *memory_gradient;  /* cross: [N, 2K] */
-    float *context;          /* attention: [T, D] */
-    float *log_sum_exp;      /* attention: [T, H] */
+    const size_t *before;  /* [samples + 1]: how many of its samples come before each; NULL: it has all */
+    float branch_scale;    /* of what it gives; 0: as it is */
+    locus_plan *plan;      /* self-attention: of its own samples; NULL: that of its encoding's place */
+    bool half;             /* attention: its tensors, `projected` to `context`, are bfloat16 */
+    lab_numbers projected; /* [T, D + 2K], [T, D] or [T, F] */
+    lab_numbers hidden;    /* feed-forward: [T, F], what the activation gives; `projected`, if it works in place */
+    lab_numbers memory_projected; /* cross: [N, 2K] */
+    lab_numbers memory_gradient;  /* cross: [N, 2K] */
+    lab_numbers context;          /* attention: [T, D] */
+    float *log_sum_exp;           /* attention: [T, H] */
 } lab_sublayer;
 
 typedef struct lab_stream_join {
@@ -75,10 +76,12 @@ typedef struct lab_stack {
     size_t *before;       /* [sublayer_count][samples + 1]: room for what sublayers leave out; NULL: nothing */
 
     /* backward: two branch gradients, since a segment can hold a feed-forward block and an attention's output */
-    float *gy, *carry, *branch[2], *hidden, *projected, *context; /* [T, D] …, [T, F], [T, D + 2K], [T, D] */
-    float *partials;                                              /* [chunks, partial_width] */
-    size_t partial_width;                                         /* end_width + what a segment needs */
-    size_t end_width;                                             /* of the end's own sums */
+    float *gy, *carry, *branch[2]; /* [T, D] */
+    void *hidden;                  /* [T, F], of the type of the block's own */
+    void *projected, *context;     /* [T, D + 2K], [T, D], of the type of the attention's own */
+    float *partials;               /* [chunks, partial_width] */
+    size_t partial_width;          /* end_width + what a segment needs */
+    size_t end_width;              /* of the end's own sums */
 } lab_stack;
 
 /* Columns of partial sums that a segment needs beside the end's. */
@@ -124,7 +127,7 @@ typedef struct lab_stack_run {
     void *end_context;
     /* decoding: keys and values of each self-attention stand in caches [cache_tokens, 2K]; new tokens go to rows
      * `cache_rows` */
-    float *const *caches; /* by sublayer; NULL: no cache */
+    const lab_numbers *caches; /* by sublayer, of its type; NULL: no cache */
     size_t cache_tokens;
     const size_t *cache_rows; /* [tokens] */
     /* or in the library's, by sublayer; and the memory's of the cross-attentions, as they are for all steps */
@@ -152,7 +155,7 @@ typedef struct lab_sample_rows {
 } lab_sample_rows;
 lab_sample_rows lab_join_sample(const lab_stack *stack, size_t j, size_t sample);
 /* What a sublayer reads. */
-const float *lab_sublayer_input(const lab_stack *stack, const lab_sublayer *sublayer);
+lab_numbers lab_sublayer_input(const lab_stack *stack, const lab_sublayer *sublayer);
 /* Whether a sublayer on either side of join j leaves samples out. */
 bool lab_join_thinned(const lab_stack *stack, size_t j);
 

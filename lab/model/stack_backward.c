@@ -109,10 +109,11 @@ static void join_backward(const segment *part, size_t slot, size_t chunk, float 
 }
 
 /* y W of the chunk's rows of a sublayer, to gy. */
-static void input_gradient(const lab_stack *stack, const lab_sublayer *sublayer, const float *gradient, size_t chunk) {
+static void input_gradient(const lab_stack *stack, const lab_sublayer *sublayer, lab_numbers gradient, size_t chunk) {
     const lab_rows own = lab_sublayer_chunk(stack, sublayer, chunk);
-    lab_linear_backward(&sublayer->project, (lab_rows){0, own.count}, gradient + own.first * sublayer->project.outputs,
-                        chunk_gy(stack, chunk), false);
+    lab_linear_backward(&sublayer->project, (lab_rows){0, own.count},
+                        lab_numbers_from(gradient, own.first * sublayer->project.outputs),
+                        lab_floats(chunk_gy(stack, chunk)), false);
 }
 
 /* branch = dropout(act(y Wupᵀ + b)) Wdownᵀ */
@@ -121,21 +122,24 @@ static void feed_forward_backward(const segment *part, size_t chunk, float *part
     const lab_sublayer *sublayer = part->feed_forward;
     const lab_rows own = lab_sublayer_chunk(stack, sublayer, chunk);
     float *bias_sum = partial + places_of(stack).hidden;
-    lab_linear_backward(&sublayer->output, own, stack->branch[0], stack->hidden, false);
+    const lab_numbers gradient = {stack->hidden, false};
+    lab_linear_backward(&sublayer->output, own, lab_floats(stack->branch[0]), gradient, false);
     if (stack->gelu)
-        lab_gelu_backward(own, stack->feed_forward, sublayer->projected, &sublayer->dropout, stack->hidden, bias_sum);
+        lab_gelu_backward(own, stack->feed_forward, sublayer->projected.data, &sublayer->dropout, stack->hidden,
+                          bias_sum);
     else
-        lab_relu_backward(own, stack->feed_forward, sublayer->hidden, &sublayer->dropout, stack->hidden, bias_sum);
-    input_gradient(stack, sublayer, stack->hidden, chunk);
+        lab_relu_backward(own, stack->feed_forward, sublayer->hidden.data, &sublayer->dropout, stack->hidden, bias_sum);
+    input_gradient(stack, sublayer, gradient, chunk);
 }
 
 /* projected = y Wᵀ + b */
 static void projection_backward(const segment *part, size_t chunk, float *partial) {
     const lab_stack *stack = part->run->stack;
     const lab_sublayer *top = &stack->sublayers[part->top];
-    input_gradient(stack, top, stack->projected, chunk);
-    lab_column_sum(lab_sublayer_chunk(stack, top, chunk), top->project.outputs, stack->projected, top->project.outputs,
-                   partial + places_of(stack).projection);
+    const lab_numbers gradient = {stack->projected, top->half};
+    input_gradient(stack, top, gradient, chunk);
+    lab_column_sum_any(lab_sublayer_chunk(stack, top, chunk), top->project.outputs, gradient,
+                       partial + places_of(stack).projection);
 }
 
 static void segment_task(void *context, size_t chunk, size_t worker) {
@@ -156,7 +160,8 @@ static void segment_task(void *context, size_t chunk, size_t worker) {
     }
     if (part->attention)
         lab_linear_backward(&part->attention->output, lab_sublayer_chunk(stack, part->attention, chunk),
-                            stack->branch[part->join_count - 1], stack->context, false);
+                            lab_floats(stack->branch[part->join_count - 1]),
+                            (lab_numbers){stack->context, part->attention->half}, false);
 }
 
 static void weight_gradients(const segment *part) {
@@ -165,20 +170,21 @@ static void weight_gradients(const segment *part) {
     lab_product products[4];
     if (part->top < stack->sublayer_count) {
         const lab_sublayer *top = &stack->sublayers[part->top];
-        products[count++] = lab_linear_weight_product(&top->project, lab_sublayer_tokens(stack, top), stack->projected,
-                                                      lab_sublayer_input(stack, top));
+        products[count++] =
+            lab_linear_weight_product(&top->project, lab_sublayer_tokens(stack, top),
+                                      (lab_numbers){stack->projected, top->half}, lab_sublayer_input(stack, top));
     }
     if (part->feed_forward) {
         const lab_sublayer *block = part->feed_forward;
         const size_t T = lab_sublayer_tokens(stack, block);
-        products[count++] = lab_linear_weight_product(&block->output, T, stack->branch[0], block->hidden);
-        products[count++] =
-            lab_linear_weight_product(&block->project, T, stack->hidden, lab_sublayer_input(stack, block));
+        products[count++] = lab_linear_weight_product(&block->output, T, lab_floats(stack->branch[0]), block->hidden);
+        products[count++] = lab_linear_weight_product(&block->project, T, (lab_numbers){stack->hidden, false},
+                                                      lab_sublayer_input(stack, block));
     }
     if (part->attention)
         products[count++] =
             lab_linear_weight_product(&part->attention->output, lab_sublayer_tokens(stack, part->attention),
-                                      stack->branch[part->join_count - 1], part->attention->context);
+                                      lab_floats(stack->branch[part->join_count - 1]), part->attention->context);
     lab_weight_gradients(products, count);
 }
 

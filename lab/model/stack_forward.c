@@ -71,19 +71,21 @@ static void join_forward(const lab_stack *stack, size_t j, size_t chunk) {
 }
 
 /* The output projection of sublayer s: the branch that join s + 1 adds. */
-static void branch_forward(const lab_stack *stack, size_t s, const float *x, size_t chunk) {
+static void branch_forward(const lab_stack *stack, size_t s, lab_numbers x, size_t chunk) {
     const lab_linear *output = &stack->sublayers[s].output;
     const lab_rows own = lab_sublayer_chunk(stack, &stack->sublayers[s], chunk);
     float *branch = stack->joins[s + 1].sum + lab_stack_chunk(stack, chunk).first * stack->dim;
-    lab_linear_multiply(output, (lab_rows){0, own.count}, x + own.first * output->inputs, branch);
+    lab_linear_multiply(output, (lab_rows){0, own.count}, lab_numbers_from(x, own.first * output->inputs),
+                        lab_floats(branch));
 }
 
 static void activate(const lab_stack *stack, const lab_sublayer *sublayer, lab_rows rows) {
     const float *bias = sublayer->project.bias;
     if (stack->gelu)
-        lab_gelu_forward(rows, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected, sublayer->hidden);
+        lab_gelu_forward(rows, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected.data,
+                         sublayer->hidden.data);
     else
-        lab_relu_forward(rows, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected);
+        lab_relu_forward(rows, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected.data);
 }
 
 static void feed_forward(const lab_stack *stack, size_t s, size_t chunk) {
@@ -99,10 +101,11 @@ static void cache_store(const lab_stack_run *run, size_t s, lab_rows rows) {
     const lab_stack *stack = run->stack;
     if (run->caches == NULL || stack->sublayers[s].kind != LAB_SELF_ATTENTION)
         return;
-    size_t D = stack->dim, K = stack->kv_dim;
+    const size_t D = stack->dim, K = stack->kv_dim;
+    const lab_numbers projected = stack->sublayers[s].projected;
     for (size_t r = rows.first; r < rows.first + rows.count; ++r)
-        memcpy(run->caches[s] + run->cache_rows[r] * 2 * K, stack->sublayers[s].projected + r * (D + 2 * K) + D,
-               2 * K * sizeof(float));
+        memcpy(lab_numbers_from(run->caches[s], run->cache_rows[r] * 2 * K).data,
+               lab_numbers_from(projected, r * (D + 2 * K) + D).data, 2 * K * lab_number_size(projected.half));
 }
 
 static void segment_task(void *context, size_t chunk, size_t worker) {
@@ -165,8 +168,8 @@ static void few_loop(const few_call *call, locus_task *task) {
     locus_parallel_for((call->stack->tokens + FEW_ROWS - 1) / FEW_ROWS, task, (void *)call);
 }
 
-static void few_branch(const lab_stack *stack, size_t s, const float *x) {
-    lab_linear_multiply_few(&stack->sublayers[s].output, stack->tokens, x, stack->joins[s + 1].sum);
+static void few_branch(const lab_stack *stack, size_t s, lab_numbers x) {
+    lab_linear_multiply_few(&stack->sublayers[s].output, stack->tokens, x, lab_floats(stack->joins[s + 1].sum));
 }
 
 static void few_run(const lab_stack_run *run, size_t j) {

@@ -67,7 +67,7 @@ bool lab_join_thinned(const lab_stack *stack, size_t j) {
     return (branch && branch->before) || (reader && reader->before);
 }
 
-const float *lab_sublayer_input(const lab_stack *stack, const lab_sublayer *sublayer) {
+lab_numbers lab_sublayer_input(const lab_stack *stack, const lab_sublayer *sublayer) {
     const lab_stream_join *join = &stack->joins[sublayer - stack->sublayers];
-    return sublayer->before && stack->stream_is_y ? join->packed : join->y;
+    return lab_floats(sublayer->before && stack->stream_is_y ? join->packed : join->y);
 }

@@ -148,7 +148,7 @@ static void head_task(void *context, size_t chunk, size_t worker) {
     const lab_rows samples = lab_chunk_at(text->samples, chunk);
     if (text->pooler.weight) {
         float *pooled = model->head.pooled + samples.first * D;
-        lab_linear_forward(&text->pooler, samples, text->rows, model->head.pooled);
+        lab_linear_forward(&text->pooler, samples, lab_floats(text->rows), lab_floats(model->head.pooled));
         for (size_t i = 0; i < samples.count * D; ++i)
             pooled[i] = tanhf(pooled[i]);
     }
@@ -165,14 +165,16 @@ static void head_backward_task(void *context, size_t chunk, size_t worker) {
     const lab_rows samples = lab_chunk_at(text->samples, chunk);
     float *sums = text->sums + chunk * (classes + D);
     memset(sums, 0, (classes + D) * sizeof *sums);
-    lab_linear_backward(&head->classifier, samples, model->step.logits, head->pooled_gradient, false);
+    lab_linear_backward(&head->classifier, samples, lab_floats(model->step.logits), lab_floats(head->pooled_gradient),
+                        false);
     lab_column_sum(samples, classes, model->step.logits, classes, sums);
     if (text->pooler.weight == NULL)
         return;
     for (size_t i = samples.first * D; i < (samples.first + samples.count) * D; ++i)
         head->pooled_gradient[i] *= 1.0f - head->pooled[i] * head->pooled[i];
     lab_column_sum(samples, D, head->pooled_gradient, D, sums + classes);
-    lab_linear_backward(&text->pooler, samples, head->pooled_gradient, text->rows_gradient, false);
+    lab_linear_backward(&text->pooler, samples, lab_floats(head->pooled_gradient), lab_floats(text->rows_gradient),
+                        false);
 }
 
 static void head_backward(lab_model *model) {
@@ -185,8 +187,8 @@ static void head_backward(lab_model *model) {
     lab_column_fold(chunks, classes, text->sums, width, head->classifier.bias_gradient);
     if (text->pooler.weight == NULL)
         return;
-    const lab_product product =
-        lab_linear_weight_product(&text->pooler, text->samples, head->pooled_gradient, text->rows);
+    const lab_product product = lab_linear_weight_product(&text->pooler, text->samples,
+                                                          lab_floats(head->pooled_gradient), lab_floats(text->rows));
     lab_weight_gradients(&product, 1);
     lab_column_fold(chunks, model->config.dim, text->sums + classes, width, text->pooler.bias_gradient);
 }

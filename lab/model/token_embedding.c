@@ -52,7 +52,7 @@ static void memory_project(void *context, lab_rows rows, size_t chunk, float *pa
     for (size_t s = 0; s < model->decoder.sublayer_count; ++s) {
         const lab_sublayer *sublayer = &model->decoder.sublayers[s];
         if (sublayer->kind == LAB_CROSS_ATTENTION)
-            lab_linear_forward(&sublayer->memory, rows, y, sublayer->memory_projected);
+            lab_linear_forward(&sublayer->memory, rows, lab_floats(y), sublayer->memory_projected);
     }
 }
 

@@ -26,9 +26,29 @@ LAB_CLONES static void bf16_pairs_of_rows(size_t count, const float *restrict a,
         words[i] = (rounded(bits_of(a[i])) >> 16) | (rounded(bits_of(b[i])) & 0xffff0000u);
 }
 
+/* The same of rows that are bfloat16. */
+LAB_CLONES static void bf16_pairs_of_halves(size_t count, const uint16_t *restrict a, const uint16_t *restrict b,
+                                            uint32_t *restrict words) {
+    for (size_t i = 0; i < count; ++i)
+        words[i] = (uint32_t)a[i] | (uint32_t)b[i] << 16;
+}
+
 LAB_CLONES static void bf16_row(size_t count, const float *restrict source, uint16_t *restrict target) {
     for (size_t i = 0; i < count; ++i)
         target[i] = (uint16_t)(rounded(bits_of(source[i])) >> 16);
+}
+
+void lab_bf16_round_row(size_t count, const float *x, uint16_t *target) {
+    bf16_row(count, x, target);
+}
+
+/* `count` numbers of stored row `row`, from `from` on. */
+static void row_as_halves(const lab_bf16_source *source, size_t row, size_t from, size_t count, uint16_t *target) {
+    const lab_numbers values = lab_numbers_from(source->values, row * source->stride + from);
+    if (values.half)
+        memcpy(target, values.data, count * sizeof *target);
+    else
+        bf16_row(count, values.data, target);
 }
 
 /* target[c, r] = source[r, c] of 16 × 16 words: halves, quarters … of vectors change places. */
@@ -39,13 +59,13 @@ LAB_CLONES static void bf16_turn(const uint32_t *restrict source, size_t source_
             target[c * target_stride + r] = source[r * source_stride + c];
 }
 
-/* The words of 16 stored rows, each [count] floats; rows beyond `rows` and numbers beyond `count` are 0. */
+/* The words of 16 stored rows, each [count] numbers; rows beyond `rows` and numbers beyond `count` are 0. */
 static void rows_as_words(const lab_bf16_source *source, size_t first, size_t rows, size_t from, size_t count,
                           uint32_t words[TURN][TURN]) {
     memset(words, 0, TURN * TURN * sizeof(uint32_t));
     for (size_t r = 0; r < rows && r < TURN; ++r) {
         uint16_t row[2 * TURN] = {0};
-        bf16_row(count, source->values + (first + r) * source->stride + from, row);
+        row_as_halves(source, first + r, from, count, row);
         memcpy(words[r], row, sizeof row);
     }
 }
@@ -61,8 +81,12 @@ static void pairs_as_words(const lab_bf16_source *source, size_t first, size_t r
     if (rows < 2 * PAIRS || count < BLOCK)
         memset(words, 0, PAIRS * BLOCK * sizeof(uint32_t));
     for (size_t p = 0; 2 * p < rows && p < PAIRS; ++p) {
-        const float *a = source->values + (first + 2 * p) * source->stride + from;
-        bf16_pairs_of_rows(count, a, 2 * p + 1 < rows ? a + source->stride : nothing, words[p]);
+        const lab_numbers a = lab_numbers_from(source->values, (first + 2 * p) * source->stride + from);
+        const void *b = 2 * p + 1 < rows ? lab_numbers_from(a, source->stride).data : nothing;
+        if (a.half)
+            bf16_pairs_of_halves(count, a.data, b, words[p]);
+        else
+            bf16_pairs_of_rows(count, a.data, b, words[p]);
     }
 }
 
@@ -90,7 +114,7 @@ void lab_bf16_pack_left(const lab_bf16_source *source, size_t first, size_t coun
         return;
     }
     for (size_t r = 0; r < count; ++r) {
-        bf16_row(depth, source->values + (first + r) * source->stride, target + r * depth_to);
+        row_as_halves(source, first + r, 0, depth, target + r * depth_to);
         memset(target + r * depth_to + depth, 0, (depth_to - depth) * sizeof *target);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bfloat16 operands of matrix products: rounded from float32 to nearest, ties to even, and laid out as the product
- * reads them. Not-a-number stays so.
+/* bfloat16 operands of matrix products: rounded from float32 to nearest, ties to even, or bfloat16 already, and laid
+ * out as the product reads them. Not-a-number stays so.
  *
  *   left    [rows, depth], rows without gaps
  *   right   blocks of 64 columns, one after the other; in a block groups of 32 of the depth; in a group
@@ -15,9 +15,7 @@
 #ifndef LAB_BF16_H
 #define LAB_BF16_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "nn/numbers.h"
 
 enum { LAB_BF16_DEPTH = 32, LAB_BF16_COLUMNS = 64, LAB_BF16_ROWS = 16 };
 
@@ -25,9 +23,9 @@ static inline size_t lab_bf16_round(size_t count, size_t unit) {
     return (count + unit - 1) / unit * unit;
 }
 
-/* A float32 matrix as it is stored: `stride` elements from one row to the next. */
+/* A matrix as it is stored, and read: `stride` elements from one row to the next. */
 typedef struct lab_bf16_source {
-    const float *values;
+    lab_numbers values;
     size_t stride;
     bool transposed; /* it is stored the other way round */
 } lab_bf16_source;
@@ -40,6 +38,9 @@ void lab_bf16_pack_left(const lab_bf16_source *source, size_t first, size_t coun
 /* One block of columns of a right operand [depth, columns], from column `first` on, to `target` [depth_to · 64]. */
 void lab_bf16_pack_right(const lab_bf16_source *source, size_t first, size_t columns, size_t depth, size_t depth_to,
                          uint16_t *target);
+
+/* target[i] = x[i], rounded. */
+void lab_bf16_round_row(size_t count, const float *x, uint16_t *target);
 
 /* The way back: a left operand as floats [count]; of a right one the columns [depth, columns] of the first blocks. */
 void lab_bf16_unpack_left(const uint16_t *source, size_t count, float *target);

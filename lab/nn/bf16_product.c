@@ -120,15 +120,46 @@ void lab_bf16_matrix_block_fill(const lab_bf16_matrix *matrix, const lab_bf16_so
                         matrix->values + block * LAB_BF16_COLUMNS * depth);
 }
 
-static void panels_run(const lab_bf16_matrix *matrix, const lab_bf16_rows *call, const uint16_t *left) {
+/* The panel whose results begin at row `row` and column `column`: made as floats, then rounded. */
+static void rounded_panel_run(half_product *panel, const lab_bf16_rows *call, size_t row, size_t column) {
+    const size_t columns = panel->shape.columns;
+    float *result = lab_thread_scratch(LAB_SCRATCH_PANEL, call->rows * columns * sizeof *result);
+    if (result == NULL) {
+        lab_products_lose();
+        return;
+    }
+    panel->result = result;
+    panel->result_stride = columns;
+    half_product_run(panel);
+    for (size_t r = 0; r < call->rows; ++r) {
+        if (call->finish)
+            call->finish->run(call->finish->context, row + r, column, columns, result + r * columns);
+        lab_bf16_round_row(columns, result + r * columns,
+                           (uint16_t *)call->result.data + r * call->result_stride + column);
+    }
+}
+
+/* `row`: where these rows begin among all that are asked for. */
+static void panels_run(const lab_bf16_matrix *matrix, const lab_bf16_rows *call, size_t row, const uint16_t *left) {
     const size_t depth = depth_of(matrix), columns = call->columns > 0 ? call->columns : matrix->columns - call->first;
-    for (size_t c = 0; c < columns; c += PANEL)
-        half_product_run(&(half_product){.shape = {call->rows, least(columns - c, PANEL), depth},
-                                         .left = left,
-                                         .right = matrix->values + (call->first + c) * depth,
-                                         .result = call->result + c,
-                                         .result_stride = call->result_stride,
-                                         .keep = call->keep});
+    for (size_t c = 0; c < columns; c += PANEL) {
+        half_product panel = {.shape = {call->rows, least(columns - c, PANEL), depth},
+                              .left = left,
+                              .right = matrix->values + (call->first + c) * depth,
+                              .result_stride = call->result_stride,
+                              .keep = call->keep};
+        if (call->result.half) {
+            rounded_panel_run(&panel, call, row, c);
+            continue;
+        }
+        panel.result = (float *)call->result.data + c;
+        half_product_run(&panel);
+    }
+}
+
+/* Rows that are an operand as they are. */
+static bool is_laid_out(const lab_bf16_rows *call, size_t depth) {
+    return call->left.half && call->left_stride == depth && call->rows % LAB_BF16_ROWS == 0;
 }
 
 void lab_bf16_multiply(const lab_bf16_matrix *matrix, const lab_bf16_rows *call) {
@@ -140,11 +171,13 @@ void lab_bf16_multiply(const lab_bf16_matrix *matrix, const lab_bf16_rows *call)
     }
     lab_bf16_rows part = *call;
     for (size_t row = 0; row < call->rows; row += RUN_MOST) {
-        const lab_bf16_source source = {call->left + row * call->left_stride, call->left_stride, false};
         part.rows = least(call->rows - row, RUN_MOST);
-        part.result = call->result + row * call->result_stride;
-        lab_bf16_pack_left(&source, 0, part.rows, matrix->depth, depth, left);
-        panels_run(matrix, &part, left);
+        part.left = lab_numbers_from(call->left, row * call->left_stride);
+        part.result = lab_numbers_from(call->result, row * call->result_stride);
+        const lab_bf16_source source = {part.left, call->left_stride, false};
+        if (!is_laid_out(&part, depth))
+            lab_bf16_pack_left(&source, 0, part.rows, matrix->depth, depth, left);
+        panels_run(matrix, &part, row, is_laid_out(&part, depth) ? part.left.data : left);
     }
 }
 
@@ -181,14 +214,20 @@ static slab_part part_of(const slab_call *call, size_t i) {
     return part;
 }
 
+static lab_numbers operand(const float *floats, const uint16_t *halves) {
+    return halves ? (lab_numbers){(void *)(uintptr_t)halves, true} : lab_floats(floats);
+}
+
 static lab_bf16_source left_source(const slab_call *call, const lab_product *p) {
     const size_t from = call->first * (p->left_transposed ? p->left_stride : 1);
-    return (lab_bf16_source){p->left + from, p->left_stride, p->left_transposed};
+    const lab_numbers left = operand(p->left, p->left_half);
+    return (lab_bf16_source){lab_numbers_from(left, from), p->left_stride, p->left_transposed};
 }
 
 static lab_bf16_source right_source(const slab_call *call, const lab_product *p) {
     const size_t from = call->first * (p->right_transposed ? 1 : p->right_stride);
-    return (lab_bf16_source){p->right + from, p->right_stride, p->right_transposed};
+    const lab_numbers right = operand(p->right, p->right_half);
+    return (lab_bf16_source){lab_numbers_from(right, from), p->right_stride, p->right_transposed};
 }
 
 /* One block of 64 rows of a left operand, or of 64 columns of a right one. */

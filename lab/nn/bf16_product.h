@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrix products of float32 matrices by way of bfloat16: operands are rounded (nn/bf16.h), products of pairs are added
- * in float32, results are float32. On a processor without bfloat16 units the rounded operands are multiplied in
- * float32, which is the same up to the order of the sums, and as fast as products in float32 are. */
+/* Matrix products by way of bfloat16: operands are rounded, if they aren't yet (nn/bf16.h), products of pairs are added
+ * in float32, results are float32, or rounded once. On a processor without bfloat16 units the rounded operands are
+ * multiplied in float32, which is the same up to the order of the sums, and as fast as products in float32 are. */
 #ifndef LAB_BF16_PRODUCT_H
 #define LAB_BF16_PRODUCT_H
 
@@ -19,12 +19,19 @@ size_t lab_bf16_matrix_size(size_t depth, size_t columns); /* elements */
 size_t lab_bf16_matrix_blocks(const lab_bf16_matrix *matrix);
 void lab_bf16_matrix_block_fill(const lab_bf16_matrix *matrix, const lab_bf16_source *source, size_t block);
 
+/* What is done with `count` floats of row `row` of a call's, from column `column` of it on, before they are rounded. */
+typedef struct lab_row_finish {
+    void (*run)(const void *context, size_t row, size_t column, size_t count, float *x);
+    const void *context;
+} lab_row_finish;
+
 /* Rows of a product with columns first … first + columns of a matrix (0: all), `first` a multiple of
- * LAB_BF16_COLUMNS: result[rows, columns] = left[rows, depth] · matrix + keep · result. Strides as in lab_product. */
+ * LAB_BF16_COLUMNS: result[rows, columns] = left[rows, depth] · matrix + keep · result. Strides as in lab_product.
+ * A result of bfloat16 is never kept, and its rows may be finished before they are rounded. */
 typedef struct lab_bf16_rows {
     size_t rows, first, columns;
-    const float *left;
-    float *result;
+    lab_numbers left, result;
+    const lab_row_finish *finish; /* for a result of bfloat16; NULL: nothing is done */
     size_t left_stride, result_stride;
     bool keep;
 } lab_bf16_rows;

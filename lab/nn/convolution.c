@@ -100,9 +100,9 @@ static void patches_multiply(const lab_convolution *c, const scratch_parts *part
     const size_t F = c->filters, rows = WINDOW * parts->width;
     if (c->forward.values) {
         lab_bf16_multiply(&c->forward, &(lab_bf16_rows){.rows = rows,
-                                                        .left = parts->patches,
+                                                        .left = lab_floats(parts->patches),
                                                         .left_stride = patch_stride(c),
-                                                        .result = parts->products,
+                                                        .result = lab_floats(parts->products),
                                                         .result_stride = F});
         return;
     }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* result[rows, columns] = op(left)[rows, depth] · op(right)[depth, columns] + keep · result, keep 0 or 1. A
  * transposed operand is stored the other way round: left as [depth, rows], right as [columns, depth]. Strides are in
@@ -12,6 +13,7 @@
 typedef struct lab_product {
     size_t rows, columns, depth;
     const float *left, *right;
+    const uint16_t *left_half, *right_half; /* for lab_weight_gradients: in their place, bfloat16 already; NULL: not */
     float *result;
     size_t left_stride, right_stride, result_stride;
     bool left_transposed, right_transposed, keep;

@@ -3,75 +3,85 @@
 #include "nn/linear.h"
 #include "nn/clones.h"
 
-void lab_linear_multiply(const lab_linear *linear, lab_rows rows, const float *x, float *y) {
+static void rows_of_bf16(const lab_bf16_matrix *matrix, lab_rows rows, lab_numbers x, lab_numbers y,
+                         const lab_row_finish *finish, bool keep) {
+    lab_bf16_multiply(matrix, &(lab_bf16_rows){.rows = rows.count,
+                                               .left = lab_numbers_from(x, rows.first * matrix->depth),
+                                               .left_stride = matrix->depth,
+                                               .result = lab_numbers_from(y, rows.first * matrix->columns),
+                                               .result_stride = matrix->columns,
+                                               .finish = finish,
+                                               .keep = keep});
+}
+
+void lab_linear_multiply(const lab_linear *linear, lab_rows rows, lab_numbers x, lab_numbers y) {
     if (linear->forward.values) {
-        lab_bf16_multiply(&linear->forward, &(lab_bf16_rows){.rows = rows.count,
-                                                             .left = x + rows.first * linear->inputs,
-                                                             .left_stride = linear->inputs,
-                                                             .result = y + rows.first * linear->outputs,
-                                                             .result_stride = linear->outputs});
+        rows_of_bf16(&linear->forward, rows, x, y, NULL, false);
         return;
     }
     lab_product product = {.rows = rows.count,
                            .columns = linear->outputs,
                            .depth = linear->inputs,
-                           .left = x + rows.first * linear->inputs,
+                           .left = (const float *)x.data + rows.first * linear->inputs,
                            .left_stride = linear->inputs,
                            .right = linear->weight,
                            .right_stride = linear->inputs,
                            .right_transposed = true,
-                           .result = y + rows.first * linear->outputs,
+                           .result = (float *)y.data + rows.first * linear->outputs,
                            .result_stride = linear->outputs};
     lab_product_run(&product);
 }
 
-LAB_CLONES static void bias_add(lab_rows rows, size_t columns, const float *bias, float *y) {
-    for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
-        float *restrict row = y + r * columns;
-        const float *restrict b = bias;
-        for (size_t j = 0; j < columns; ++j)
-            row[j] += b[j];
-    }
+LAB_CLONES static void bias_add(size_t columns, const float *restrict bias, float *restrict y) {
+    for (size_t j = 0; j < columns; ++j)
+        y[j] += bias[j];
 }
 
-void lab_linear_forward(const lab_linear *linear, lab_rows rows, const float *x, float *y) {
+static void bias_finish(const void *context, size_t row, size_t column, size_t count, float *x) {
+    (void)row;
+    bias_add(count, (const float *)context + column, x);
+}
+
+void lab_linear_forward(const lab_linear *linear, lab_rows rows, lab_numbers x, lab_numbers y) {
+    if (y.half) {
+        const lab_row_finish finish = {bias_finish, linear->bias};
+        rows_of_bf16(&linear->forward, rows, x, y, linear->bias ? &finish : NULL, false);
+        return;
+    }
     lab_linear_multiply(linear, rows, x, y);
-    if (linear->bias)
-        bias_add(rows, linear->outputs, linear->bias, y);
+    for (size_t r = rows.first; linear->bias && r < rows.first + rows.count; ++r)
+        bias_add(linear->outputs, linear->bias, (float *)y.data + r * linear->outputs);
 }
 
 /* y = x Wᵀ */
-void lab_linear_backward(const lab_linear *linear, lab_rows rows, const float *gy, float *gx, bool keep) {
+void lab_linear_backward(const lab_linear *linear, lab_rows rows, lab_numbers gy, lab_numbers gx, bool keep) {
     if (linear->backward.values) {
-        lab_bf16_multiply(&linear->backward, &(lab_bf16_rows){.rows = rows.count,
-                                                              .left = gy + rows.first * linear->outputs,
-                                                              .left_stride = linear->outputs,
-                                                              .result = gx + rows.first * linear->inputs,
-                                                              .result_stride = linear->inputs,
-                                                              .keep = keep});
+        rows_of_bf16(&linear->backward, rows, gy, gx, NULL, keep);
         return;
     }
     lab_product product = {.rows = rows.count,
                            .columns = linear->inputs,
                            .depth = linear->outputs,
-                           .left = gy + rows.first * linear->outputs,
+                           .left = (const float *)gy.data + rows.first * linear->outputs,
                            .left_stride = linear->outputs,
                            .right = linear->weight,
                            .right_stride = linear->inputs,
-                           .result = gx + rows.first * linear->inputs,
+                           .result = (float *)gx.data + rows.first * linear->inputs,
                            .result_stride = linear->inputs,
                            .keep = keep};
     lab_product_run(&product);
 }
 
-lab_product lab_linear_weight_product(const lab_linear *linear, size_t tokens, const float *gy, const float *x) {
+lab_product lab_linear_weight_product(const lab_linear *linear, size_t tokens, lab_numbers gy, lab_numbers x) {
     return (lab_product){.rows = linear->outputs,
                          .columns = linear->inputs,
                          .depth = tokens,
-                         .left = gy,
+                         .left = gy.half ? NULL : gy.data,
+                         .left_half = gy.half ? gy.data : NULL,
                          .left_stride = linear->outputs,
                          .left_transposed = true,
-                         .right = x,
+                         .right = x.half ? NULL : x.data,
+                         .right_half = x.half ? x.data : NULL,
                          .right_stride = linear->inputs,
                          .result = linear->weight_gradient,
                          .result_stride = linear->inputs,

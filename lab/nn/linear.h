@@ -14,18 +14,19 @@ typedef struct lab_linear {
     lab_bf16_matrix forward, backward; /* Wᵀ, W */
 } lab_linear;
 
-/* y[first …] = x[first …] Wᵀ + b; x and y are whole activations, contiguous. */
-void lab_linear_forward(const lab_linear *linear, lab_rows rows, const float *x, float *y);
+/* y[first …] = x[first …] Wᵀ + b; x and y are whole activations, contiguous; here and below of float32, or, in a layer
+ * with products of bfloat16, of either. */
+void lab_linear_forward(const lab_linear *linear, lab_rows rows, lab_numbers x, lab_numbers y);
 /* The same without the bias: for layers whose successor adds it in its own pass. */
-void lab_linear_multiply(const lab_linear *linear, lab_rows rows, const float *x, float *y);
+void lab_linear_multiply(const lab_linear *linear, lab_rows rows, lab_numbers x, lab_numbers y);
 /* Likewise for the first `rows` rows, which are few, in a parallel loop of their own over y's columns (linear_few.c):
  * not for pieces of a loop. */
-void lab_linear_forward_few(const lab_linear *linear, size_t rows, const float *x, float *y);
-void lab_linear_multiply_few(const lab_linear *linear, size_t rows, const float *x, float *y);
-/* gx = gy W, or gx += gy W with `keep`. */
-void lab_linear_backward(const lab_linear *linear, lab_rows rows, const float *gy, float *gx, bool keep);
+void lab_linear_forward_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y);
+void lab_linear_multiply_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y);
+/* gx = gy W, or, of float32, gx += gy W with `keep`. */
+void lab_linear_backward(const lab_linear *linear, lab_rows rows, lab_numbers gy, lab_numbers gx, bool keep);
 /* dW = gyᵀ x over `tokens` rows, as a product for lab_weight_gradients. */
-lab_product lab_linear_weight_product(const lab_linear *linear, size_t tokens, const float *gy, const float *x);
+lab_product lab_linear_weight_product(const lab_linear *linear, size_t tokens, lab_numbers gy, lab_numbers x);
 /* Such products of layers that are alike in what they multiply, as lab_products_parallel. */
 void lab_weight_gradients(const lab_product *products, size_t count);
 

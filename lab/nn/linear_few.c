@@ -16,33 +16,45 @@ enum { PANELS = 8, PANEL_ROUND = 128, PANEL_MOST = 512, SWAP_LEAST = 8, SWAP_MOS
 typedef struct few_call {
     const lab_linear *linear;
     size_t rows, panel; /* panel: outputs of a piece */
-    const float *x, *bias;
-    float *y;
+    lab_numbers x, y;
+    const float *bias;
 } few_call;
+
+static void bias_add(size_t count, const float *restrict bias, float *restrict y) {
+    for (size_t j = 0; j < count; ++j)
+        y[j] += bias[j];
+}
+
+static void bias_finish(const void *context, size_t row, size_t column, size_t count, float *y) {
+    (void)row;
+    bias_add(count, (const float *)context + column, y);
+}
 
 static void panel_multiply(const few_call *call, size_t first, size_t count) {
     const size_t depth = call->linear->inputs;
     const lab_product product = {.rows = call->rows,
                                  .columns = count,
                                  .depth = depth,
-                                 .left = call->x,
+                                 .left = call->x.data,
                                  .left_stride = depth,
                                  .right = call->linear->weight + first * depth,
                                  .right_stride = depth,
                                  .right_transposed = true,
-                                 .result = call->y + first,
+                                 .result = (float *)call->y.data + first,
                                  .result_stride = call->linear->outputs};
     lab_product_run(&product);
 }
 
 /* Of bfloat16 weights: they are laid out in blocks of columns as they are read. */
 static void panel_of_bf16(const few_call *call, size_t first, size_t count) {
+    const lab_row_finish finish = {bias_finish, call->bias ? call->bias + first : NULL};
     lab_bf16_multiply(&call->linear->forward, &(lab_bf16_rows){.rows = call->rows,
                                                                .first = first,
                                                                .columns = count,
                                                                .left = call->x,
                                                                .left_stride = call->linear->inputs,
-                                                               .result = call->y + first,
+                                                               .result = lab_numbers_from(call->y, first),
+                                                               .finish = call->bias && call->y.half ? &finish : NULL,
                                                                .result_stride = call->linear->outputs});
 }
 
@@ -65,13 +77,13 @@ static void panel_swapped(const few_call *call, size_t first, size_t count) {
                                  .depth = depth,
                                  .left = call->linear->weight + first * depth,
                                  .left_stride = depth,
-                                 .right = call->x,
+                                 .right = call->x.data,
                                  .right_stride = depth,
                                  .right_transposed = true,
                                  .result = turned,
                                  .result_stride = call->rows};
     lab_product_run(&product);
-    turn(count, call->rows, turned, call->linear->outputs, call->y + first);
+    turn(count, call->rows, turned, call->linear->outputs, (float *)call->y.data + first);
 }
 
 static bool is_swapped(const few_call *call) {
@@ -86,12 +98,8 @@ static void panel_task(void *context, size_t index, size_t worker) {
     (call->linear->forward.values ? panel_of_bf16
      : is_swapped(call)           ? panel_swapped
                                   : panel_multiply)(call, first, count);
-    for (size_t r = 0; call->bias && r < call->rows; ++r) {
-        float *restrict y = call->y + r * outputs + first;
-        const float *restrict bias = call->bias + first;
-        for (size_t j = 0; j < count; ++j)
-            y[j] += bias[j];
-    }
+    for (size_t r = 0; call->bias && !call->y.half && r < call->rows; ++r)
+        bias_add(count, call->bias + first, (float *)call->y.data + r * outputs + first);
 }
 
 /* Narrow panels are slow: 64 outputs run at half the speed of 128, swapped ones of 128 at three quarters of 256. */
@@ -102,10 +110,10 @@ static void few_run(few_call *call) {
     locus_parallel_for((outputs + call->panel - 1) / call->panel, panel_task, call);
 }
 
-void lab_linear_multiply_few(const lab_linear *linear, size_t rows, const float *x, float *y) {
+void lab_linear_multiply_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y) {
     few_run(&(few_call){.linear = linear, .rows = rows, .x = x, .y = y});
 }
 
-void lab_linear_forward_few(const lab_linear *linear, size_t rows, const float *x, float *y) {
+void lab_linear_forward_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y) {
     few_run(&(few_call){.linear = linear, .rows = rows, .x = x, .y = y, .bias = linear->bias});
 }

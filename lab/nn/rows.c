@@ -36,6 +36,22 @@ void lab_column_sum(lab_rows rows, size_t columns, const float *x, size_t stride
         row_add(columns, x + r * stride, sum);
 }
 
+LAB_CLONES static void row_add_halves(size_t columns, const uint16_t *restrict row, float *restrict sum) {
+    for (size_t j = 0; j < columns; ++j) {
+        const uint32_t bits = (uint32_t)row[j] << 16;
+        float x;
+        memcpy(&x, &bits, sizeof x);
+        sum[j] += x;
+    }
+}
+
+void lab_column_sum_any(lab_rows rows, size_t columns, lab_numbers x, float *sum) {
+    if (!x.half)
+        lab_column_sum(rows, columns, x.data, columns, sum);
+    for (size_t r = rows.first; x.half && r < rows.first + rows.count; ++r)
+        row_add_halves(columns, (const uint16_t *)x.data + r * columns, sum);
+}
+
 void lab_column_fold(size_t chunks, size_t columns, const float *partials, size_t stride, float *target) {
     enum { BLOCK = 64 };
     for (size_t first = 0; first < columns; first += BLOCK) {

@@ -9,6 +9,7 @@
 typedef enum lab_scratch_use {
     LAB_SCRATCH_LEFT,      /* bfloat16 left operands */
     LAB_SCRATCH_RESULT,    /* rows that are not all a result's; operands as floats */
+    LAB_SCRATCH_PANEL,     /* floats that become a result of bfloat16 */
     LAB_SCRATCH_PRIMITIVE, /* oneDNN's */
     LAB_SCRATCH_OPERANDS,  /* of products that all threads work on: of the thread that asked for them */
     LAB_SCRATCH_USES

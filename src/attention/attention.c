@@ -32,16 +32,27 @@ static size_t bytes_needed(const void *context) {
     return locus_dtype_is_half(call->dtype) ? locus_attention_half_workspace(call) : call->executor->workspace(call);
 }
 
-/* 0 for what a call would refuse. */
+/* A call of which only plan, options and type are known: false for what would be refused. `own`: room for options. */
+static bool foresee(attention_call *call, locus_attention_options *own) {
+    if (!call->plan || locus_attention_options_read(own, call->options, NULL) != LOCUS_OK ||
+        locus_dtype_size(call->dtype) == 0 || locus_plan_shape(call->plan)->heads == 0 ||
+        locus_plan_shape(call->plan)->head_dim == 0)
+        return false;
+    call->options = own;
+    find_executor(call);
+    return true;
+}
+
 static size_t workspace(attention_call call, const locus_execution *execution) {
     locus_attention_options own;
-    if (!call.plan || locus_attention_options_read(&own, call.options, NULL) != LOCUS_OK ||
-        locus_dtype_size(call.dtype) == 0 || locus_plan_shape(call.plan)->heads == 0 ||
-        locus_plan_shape(call.plan)->head_dim == 0)
-        return 0;
-    call.options = &own;
-    find_executor(&call);
-    return locus_call_needs(execution, bytes_needed, &call);
+    return foresee(&call, &own) ? locus_call_needs(execution, bytes_needed, &call) : 0;
+}
+
+bool locus_attention_widens(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
+                            locus_pass pass) {
+    attention_call call = {.plan = plan, .options = options, .dtype = dtype, .pass = pass};
+    locus_attention_options own;
+    return !foresee(&call, &own) || (locus_dtype_is_half(dtype) && locus_attention_half_widens(&call));
 }
 
 size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,

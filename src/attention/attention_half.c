@@ -86,6 +86,11 @@ static attention_call by_pairs(const attention_call *call) {
     return own;
 }
 
+bool locus_attention_half_widens(const attention_call *call) {
+    const attention_call own = by_pairs(call);
+    return halves_of(&own) != ATTENTION_HALF_TENSORS;
+}
+
 static size_t workspace_of(const attention_call *call) {
     attention_half half;
     const attention_call inner = inner_call(call);

@@ -8,6 +8,8 @@
 
 #include "attention/attention_executor.h"
 
+/* Whether tensors are widened, some or all. */
+bool locus_attention_half_widens(const attention_call *call);
 size_t locus_attention_half_workspace(const attention_call *call);
 void locus_attention_half_run(const attention_call *call);
 

@@ -85,14 +85,14 @@ static void linear_gradients(void **state) {
     widen(reference.bias, bias, O), widen(reference.weights, gy, T * O);
 
     double total = 0.0;
-    lab_linear_forward(&linear, (lab_rows){0, T}, x, y);
+    lab_linear_forward(&linear, (lab_rows){0, T}, lab_floats(x), lab_floats(y));
     for (size_t i = 0; i < T * O; ++i)
         total += (double)gy[i] * (double)y[i];
     assert_true(fabs(total - linear_value(&reference)) < 1e-3);
 
-    lab_linear_backward(&linear, (lab_rows){0, 7}, gy, gx, false);
-    lab_linear_backward(&linear, (lab_rows){7, T - 7}, gy, gx, false);
-    lab_product product = lab_linear_weight_product(&linear, T, gy, x);
+    lab_linear_backward(&linear, (lab_rows){0, 7}, lab_floats(gy), lab_floats(gx), false);
+    lab_linear_backward(&linear, (lab_rows){7, T - 7}, lab_floats(gy), lab_floats(gx), false);
+    lab_product product = lab_linear_weight_product(&linear, T, lab_floats(gy), lab_floats(x));
     lab_products_parallel(&product, 1);
     lab_column_sum((lab_rows){0, T}, O, gy, O, gb);
     check_gradient("x", linear_value, &reference, reference.x, gx, T * I, 1e-5);
@@ -101,7 +101,7 @@ static void linear_gradients(void **state) {
 
     static float twice[T * I];
     memcpy(twice, gx, sizeof gx);
-    lab_linear_backward(&linear, (lab_rows){0, T}, gy, twice, true);
+    lab_linear_backward(&linear, (lab_rows){0, T}, lab_floats(gy), lab_floats(twice), true);
     for (size_t i = 0; i < T * I; ++i)
         assert_true(fabs((double)twice[i] - 2.0 * (double)gx[i]) < 1e-5);
 }

@@ -56,7 +56,7 @@ static void test_rounding(void **state) {
     float values[COUNT], back[DEPTH];
     uint16_t halves[DEPTH];
     memcpy(values, bits, sizeof values);
-    const lab_bf16_source source = {values, COUNT, false};
+    const lab_bf16_source source = {lab_floats(values), COUNT, false};
     lab_bf16_pack_left(&source, 0, 1, COUNT, DEPTH, halves);
     lab_bf16_unpack_left(halves, DEPTH, back);
     float *wanted = rounded_all(values, COUNT);
@@ -67,7 +67,7 @@ static void test_rounding(void **state) {
     const uint32_t nothing[] = {0x7f800001, 0xffffffff, 0x7fc00000, 0x7fffffff};
     float not_a_number[4];
     memcpy(not_a_number, nothing, sizeof nothing);
-    const lab_bf16_source others = {not_a_number, 4, false};
+    const lab_bf16_source others = {lab_floats(not_a_number), 4, false};
     lab_bf16_pack_left(&others, 0, 1, 4, DEPTH, halves);
     lab_bf16_unpack_left(halves, DEPTH, back);
     for (size_t i = 0; i < 4; ++i)
@@ -85,11 +85,11 @@ static void check_layout(size_t outer, size_t depth) {
     for (size_t o = 0; o < outer; ++o)
         for (size_t k = 0; k < depth; ++k)
             turned[k * outer + o] = x[o * depth + k];
-    const lab_bf16_source plain = {x, depth, false}, other = {turned, outer, true};
+    const lab_bf16_source plain = {lab_floats(x), depth, false}, other = {lab_floats(turned), outer, true};
     lab_bf16_pack_left(&plain, 0, outer, depth, depth_to, a);
     lab_bf16_pack_left(&other, 0, outer, depth, depth_to, b);
     assert_memory_equal(a, b, outer * depth_to * sizeof *a);
-    const lab_bf16_source right = {turned, outer, false}, right_turned = {x, depth, true};
+    const lab_bf16_source right = {lab_floats(turned), outer, false}, right_turned = {lab_floats(x), depth, true};
     for (size_t c = 0; c < outer; c += LAB_BF16_COLUMNS) {
         lab_bf16_pack_right(&right, c, outer, depth, depth_to, a + c * depth_to);
         lab_bf16_pack_right(&right_turned, c, outer, depth, depth_to, b + c * depth_to);
@@ -230,7 +230,7 @@ static void test_list(void **state) {
 
 static lab_bf16_matrix matrix_make(const operands *o) {
     const lab_product *p = &o->product;
-    const lab_bf16_source source = {p->right, p->right_stride, p->right_transposed};
+    const lab_bf16_source source = {lab_floats(p->right), p->right_stride, p->right_transposed};
     lab_bf16_matrix matrix = {p->depth, p->columns, NULL};
     matrix.values = malloc(lab_bf16_matrix_size(p->depth, p->columns) * sizeof *matrix.values);
     assert_non_null(matrix.values);
@@ -244,9 +244,9 @@ static void check_matrix(size_t rows, size_t columns, size_t depth, unsigned fla
     operands o = operands_make(rows, columns, depth, flags, rows % 3);
     lab_bf16_matrix matrix = matrix_make(&o);
     lab_bf16_rows call = {.rows = rows,
-                          .left = o.left,
+                          .left = lab_floats(o.left),
                           .left_stride = o.product.left_stride,
-                          .result = o.result,
+                          .result = lab_floats(o.result),
                           .result_stride = o.product.result_stride,
                           .keep = o.product.keep};
     lab_bf16_multiply(&matrix, &call);
@@ -254,12 +254,12 @@ static void check_matrix(size_t rows, size_t columns, size_t depth, unsigned fla
     if (columns > LAB_BF16_COLUMNS) { /* a part of the columns again */
         call.first = LAB_BF16_COLUMNS;
         call.columns = columns - LAB_BF16_COLUMNS;
-        call.result += LAB_BF16_COLUMNS;
+        call.result = lab_floats(o.result + LAB_BF16_COLUMNS);
         memcpy(o.result, o.before, o.result_count * sizeof *o.result);
         lab_bf16_multiply(&matrix, &call);
         call.first = 0;
         call.columns = LAB_BF16_COLUMNS;
-        call.result -= LAB_BF16_COLUMNS;
+        call.result = lab_floats(o.result);
         lab_bf16_multiply(&matrix, &call);
         check_result(&o);
     }
@@ -275,6 +275,104 @@ static void test_matrix(void **state) {
     check_matrix(300, 600, 130, 2);
     check_matrix(417, 520, 64, 4);
     check_matrix(0, 4, 4, 0);
+}
+
+/* ---- numbers that are bfloat16 already ---- */
+
+static uint16_t *halves_of(const float *x, size_t count) {
+    uint16_t *halves = malloc((count + 1) * sizeof *halves);
+    assert_non_null(halves);
+    lab_bf16_round_row(count, x, halves);
+    return halves;
+}
+
+/* x[column …] += row + column: whoever gives other places than these is found out. */
+static void finish_row(const void *context, size_t row, size_t column, size_t count, float *x) {
+    (void)context;
+    for (size_t j = 0; j < count; ++j)
+        x[j] += (float)(row + column + j);
+}
+
+/* Rows that are rounded already give the bits of those that a product rounds; a result that is rounded has those of
+ * the floats, finished. */
+static void check_half_rows(size_t rows, size_t columns, size_t depth, size_t gap) {
+    static const lab_row_finish finish = {finish_row, NULL};
+    operands o = operands_make(rows, columns, depth, 2, gap);
+    lab_bf16_matrix matrix = matrix_make(&o);
+    const size_t left_stride = o.product.left_stride, stride = o.product.result_stride;
+    uint16_t *left = halves_of(o.left, rows * left_stride), *got = halves_of(o.before, o.result_count);
+    uint16_t *beside = halves_of(o.before, o.result_count);
+    lab_bf16_rows call = {.rows = rows,
+                          .left = lab_floats(o.left),
+                          .left_stride = left_stride,
+                          .result = lab_floats(o.result),
+                          .result_stride = stride};
+    lab_bf16_multiply(&matrix, &call);
+    call.left = (lab_numbers){left, true};
+    call.result = lab_floats(o.before);
+    lab_bf16_multiply(&matrix, &call);
+    call.result = (lab_numbers){got, true};
+    call.finish = &finish;
+    lab_bf16_multiply(&matrix, &call);
+    for (size_t i = 0; i < rows; ++i) {
+        float *row = o.result + i * stride;
+        assert_memory_equal(row, o.before + i * stride, columns * sizeof *row);
+        finish_row(NULL, i, 0, columns, row);
+        lab_bf16_round_row(columns, row, beside + i * stride);
+        assert_memory_equal(beside + i * stride, got + i * stride, stride * sizeof *got);
+    }
+    assert_false(lab_products_lost());
+    free(left), free(got), free(beside), free(matrix.values);
+    operands_free(&o);
+}
+
+static void test_half_rows(void **state) {
+    (void)state;
+    for (size_t rows = 1; rows <= 33; ++rows)
+        check_half_rows(rows, 20 + rows, 31 + rows, rows % 2);
+    check_half_rows(417, 1100, 64, 0); /* rows that are an operand as they are, and the last runs, which are not */
+    check_half_rows(288, 70, 32, 0);
+}
+
+static void check_half_gradient(size_t rows, size_t columns, size_t depth, unsigned flags) {
+    operands o = operands_make(rows, columns, depth, flags, 1);
+    const size_t left_rows = flags & 1 ? depth : rows, right_rows = flags & 2 ? columns : depth;
+    uint16_t *left = halves_of(o.left, left_rows * o.product.left_stride);
+    uint16_t *right = halves_of(o.right, right_rows * o.product.right_stride);
+    lab_product half = o.product;
+    half.result = o.before;
+    half.left = half.right = NULL;
+    half.left_half = left;
+    half.right_half = right;
+    lab_weight_gradients(&half, 1);
+    lab_weight_gradients(&o.product, 1);
+    for (size_t i = 0; i < rows; ++i)
+        assert_memory_equal(o.result + i * half.result_stride, o.before + i * half.result_stride,
+                            columns * sizeof(float));
+    free(left), free(right);
+    operands_free(&o);
+}
+
+static void test_half_gradients(void **state) {
+    (void)state;
+    for (unsigned flags = 0; flags < 4; ++flags) {
+        check_half_gradient(5, 7, 3, flags);
+        check_half_gradient(65, 130, 33, flags);
+    }
+    check_half_gradient(40, 70, 2300, 1);
+}
+
+static void test_half_sums(void **state) {
+    (void)state;
+    enum { ROWS = 5, COLUMNS = 37 };
+    float x[ROWS * COLUMNS], sum[COLUMNS] = {0}, wanted[COLUMNS] = {0};
+    fill(x, ROWS * COLUMNS, 4);
+    uint16_t *halves = halves_of(x, ROWS * COLUMNS);
+    float *rounded = rounded_all(x, ROWS * COLUMNS);
+    lab_column_sum((lab_rows){1, 3}, COLUMNS, rounded, COLUMNS, wanted);
+    lab_column_sum_any((lab_rows){1, 3}, COLUMNS, (lab_numbers){halves, true}, sum);
+    assert_memory_equal(sum, wanted, sizeof sum);
+    free(halves), free(rounded);
 }
 
 /* More shapes than are kept, twice. */
@@ -307,9 +405,10 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounding), cmocka_unit_test(test_layout), cmocka_unit_test(test_products),
-        cmocka_unit_test(test_list),     cmocka_unit_test(test_matrix), cmocka_unit_test(test_many_shapes),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_rounding),  cmocka_unit_test(test_layout),    cmocka_unit_test(test_products),
+        cmocka_unit_test(test_list),      cmocka_unit_test(test_matrix),    cmocka_unit_test(test_many_shapes),
+        cmocka_unit_test(test_threads),   cmocka_unit_test(test_half_rows), cmocka_unit_test(test_half_gradients),
+        cmocka_unit_test(test_half_sums),
     };
     threads_only("test_threads");
     int without = 1;

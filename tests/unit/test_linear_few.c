@@ -75,9 +75,9 @@ static void few_rows_match_plain_loops(void **state) {
         for (size_t o = 0; o < sizeof outputs / sizeof *outputs; ++o)
             for (size_t i = 0; i < sizeof inputs / sizeof *inputs; ++i) {
                 layer l = layer_make(rows[r], outputs[o], inputs[i]);
-                lab_linear_multiply_few(&l.linear, l.rows, l.x, l.y);
+                lab_linear_multiply_few(&l.linear, l.rows, lab_floats(l.x), lab_floats(l.y));
                 layer_check(&l, false);
-                lab_linear_forward_few(&l.linear, l.rows, l.x, l.y);
+                lab_linear_forward_few(&l.linear, l.rows, lab_floats(l.x), lab_floats(l.y));
                 layer_check(&l, true);
                 layer_free(&l);
             }
@@ -88,7 +88,7 @@ static void no_bias_is_none(void **state) {
     (void)state;
     float *bias = l.linear.bias;
     l.linear.bias = NULL;
-    lab_linear_forward_few(&l.linear, l.rows, l.x, l.y);
+    lab_linear_forward_few(&l.linear, l.rows, lab_floats(l.x), lab_floats(l.y));
     layer_check(&l, false);
     l.linear.bias = bias;
     layer_free(&l);
@@ -104,7 +104,7 @@ static void threads_do_not_matter(void **state) {
         assert_non_null(first);
         for (size_t threads = 1; threads <= 4; ++threads) {
             assert_int_equal(locus_threads_set(threads), LOCUS_OK);
-            lab_linear_forward_few(&l.linear, l.rows, l.x, l.y);
+            lab_linear_forward_few(&l.linear, l.rows, lab_floats(l.x), lab_floats(l.y));
             if (threads == 1)
                 memcpy(first, l.y, bytes);
             assert_memory_equal(first, l.y, bytes);

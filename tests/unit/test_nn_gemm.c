@@ -39,8 +39,18 @@ static operands operands_make(size_t rows, size_t columns, size_t depth, unsigne
     fill(o.right, right_rows * right_stride, 2);
     fill(o.result, o.result_count, 3);
     memcpy(o.before, o.result, o.result_count * sizeof(float));
-    o.product = (lab_product){rows,         columns,       depth, o.left, o.right,          o.result, left_stride,
-                              right_stride, columns + gap, lt,    rt,     (flags & 4) != 0, false};
+    o.product = (lab_product){.rows = rows,
+                              .columns = columns,
+                              .depth = depth,
+                              .left = o.left,
+                              .right = o.right,
+                              .result = o.result,
+                              .left_stride = left_stride,
+                              .right_stride = right_stride,
+                              .result_stride = columns + gap,
+                              .left_transposed = lt,
+                              .right_transposed = rt,
+                              .keep = (flags & 4) != 0};
     return o;
 }
 

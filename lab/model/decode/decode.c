@@ -139,9 +139,10 @@ static locus_status own_caches_create(lab_decoding *d, locus_error *error) {
     for (size_t s = 0; d->caches && s < stack->sublayer_count; ++s) {
         if (stack->sublayers[s].kind != LAB_SELF_ATTENTION)
             continue;
-        bytes += numbers * sizeof(float);
-        d->caches[s] = malloc(numbers * sizeof(float) + 1);
-        if (d->caches[s] == NULL)
+        const bool half = stack->sublayers[s].half;
+        bytes += numbers * lab_number_size(half);
+        d->caches[s] = (lab_numbers){malloc(numbers * lab_number_size(half) + 1), half};
+        if (d->caches[s].data == NULL)
             return lab_fail(error, LOCUS_ERROR_MEMORY, "batch",
                             "no memory for %zu MiB of keys and values: decode fewer samples at once", bytes >> 20);
     }
@@ -202,7 +203,7 @@ static locus_status decode(lab_decoding *d, locus_error *error) {
 static void decoding_destroy(lab_decoding *d) {
     lab_decode_caches_destroy(&d->kept);
     for (size_t s = 0; d->caches && s < d->model->decoder.sublayer_count; ++s)
-        free(d->caches[s]);
+        free(d->caches[s].data);
     free(d->caches);
     locus_positions_destroy(&d->memory);
     lab_decode_positions_destroy(&d->places);

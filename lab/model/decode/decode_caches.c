@@ -17,8 +17,8 @@ bool lab_decode_caches_serve(const lab_model *model) {
 /* What the encoder gave, [tokens, kv_heads, head_dim] from number `first` of a row on. */
 static locus_tensor memory_view(const lab_stack *stack, const lab_sublayer *sublayer, size_t tokens, size_t first) {
     const int64_t head_dim = (int64_t)(stack->dim / stack->heads), row = 2 * (int64_t)stack->kv_dim;
-    return (locus_tensor){.data = sublayer->memory_projected + first,
-                          .dtype = LOCUS_FLOAT32,
+    return (locus_tensor){.data = lab_numbers_from(sublayer->memory_projected, first).data,
+                          .dtype = sublayer->half ? LOCUS_BFLOAT16 : LOCUS_FLOAT32,
                           .rank = 3,
                           .shape = {(int64_t)tokens, (int64_t)stack->kv_heads, head_dim},
                           .stride = {row, head_dim, 1}};
@@ -45,6 +45,7 @@ locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model
         locus_cache_options options = locus_cache_options_default();
         options.sequences = room->sequences;
         options.capacity = cross ? room->memory_longest : room->longest;
+        options.dtype = sublayer->half ? LOCUS_BFLOAT16 : LOCUS_FLOAT32;
         if (sublayer->kind == LAB_FEED_FORWARD)
             continue;
         status = locus_cache_create(&caches->kept[s], model->encodings[sublayer->encoding].binding, &options, error);

@@ -134,8 +134,8 @@ static void logits_make(const choice *own) {
     const lab_model *model = own->d->model;
     const size_t D = model->config.dim, V = model->config.vocabulary;
     if (model->output.forward.values) {
-        lab_linear_multiply_few(&model->output, own->rows.count, own->d->last + own->rows.first * D,
-                                model->step.logits);
+        lab_linear_multiply_few(&model->output, own->rows.count, lab_floats(own->d->last + own->rows.first * D),
+                                lab_floats(model->step.logits));
         return;
     }
     lab_product logits = {.rows = own->rows.count,

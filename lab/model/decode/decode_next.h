@@ -32,7 +32,7 @@ typedef struct lab_decoding {
     /* keys and values: the library's caches, or the model's own with plans for every step */
     bool keeps;
     lab_decode_caches kept;
-    float **caches;                                                      /* by sublayer */
+    lab_numbers *caches;                                                 /* by sublayer */
     size_t *key_offsets, *key_lengths, *memory_offsets, *memory_lengths; /* [samples + 1] */
     lab_decode_positions places;
     locus_positions *memory; /* of all that the encoder has read; NULL: there is none */
