@@ -35,8 +35,7 @@ static void place_sublayer(lab_arena *arena, const lab_stack *stack, lab_sublaye
     const size_t K = stack->kv_dim;
     const bool attention = sublayer->kind != LAB_FEED_FORWARD, cross = sublayer->kind == LAB_CROSS_ATTENTION;
     static const lab_numbers none;
-    sublayer->projected =
-        lab_arena_numbers(arena, T * (attention ? (cross ? D : D + 2 * K) : F), attention && sublayer->half);
+    sublayer->projected = lab_arena_numbers(arena, T * (attention ? (cross ? D : D + 2 * K) : F), sublayer->half);
     sublayer->hidden = none;
     if (!attention)
         sublayer->hidden = stack->gelu ? lab_arena_numbers(arena, T * F, false) : sublayer->projected;
@@ -81,10 +80,10 @@ static void place_memory_gradients(lab_arena *arena, lab_stack *stack) {
     }
 }
 
-/* Whether all attentions work on bfloat16. */
-static bool attends_in_half(const lab_stack *stack) {
+/* Whether all attentions, or all feed-forward blocks, have bfloat16. */
+static bool all_half(const lab_stack *stack, bool attention) {
     for (size_t s = 0; s < stack->sublayer_count; ++s)
-        if (stack->sublayers[s].kind != LAB_FEED_FORWARD && !stack->sublayers[s].half)
+        if ((stack->sublayers[s].kind != LAB_FEED_FORWARD) == attention && !stack->sublayers[s].half)
             return false;
     return true;
 }
@@ -94,13 +93,13 @@ static void place_gradients(lab_arena *arena, lab_stack *one, lab_stack *other) 
     size_t T = larger(one->tokens, other->tokens), D = one->dim;
     size_t width = larger(one->partial_width, other->partial_width);
     size_t chunks = larger(lab_stack_chunks(one), lab_stack_chunks(other));
-    const size_t number = lab_number_size(attends_in_half(one) && attends_in_half(other));
+    const size_t number = lab_number_size(all_half(one, true) && all_half(other, true));
     one->gy = lab_arena_floats(arena, T * D);
     one->carry = lab_arena_floats(arena, T * D);
     one->branch[0] = lab_arena_floats(arena, T * D);
     one->branch[1] = lab_arena_floats(arena, T * D);
     one->context = lab_arena_take(arena, T * D, number);
-    one->hidden = lab_arena_floats(arena, T * one->feed_forward);
+    one->hidden = lab_arena_numbers(arena, T * one->feed_forward, all_half(one, false) && all_half(other, false)).data;
     one->projected = lab_arena_take(arena, T * (D + 2 * one->kv_dim), number);
     one->partials = lab_arena_floats(arena, chunks * width);
     other->gy = one->gy, other->carry = one->carry, other->context = one->context, other->hidden = one->hidden;

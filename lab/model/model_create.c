@@ -27,8 +27,11 @@ static locus_status stack_create(lab_stack *stack, const lab_model_config *confi
     stack->joins = calloc(stack->sublayer_count + 1, sizeof *stack->joins);
     if (!stack->sublayers || !stack->joins)
         return lab_fail_memory(error, "the model's layers");
-    for (size_t s = 0; s < stack->sublayer_count; ++s)
-        stack->sublayers[s].kind = kinds[crosses][s % per_layer];
+    for (size_t s = 0; s < stack->sublayer_count; ++s) {
+        lab_sublayer *own = &stack->sublayers[s];
+        own->kind = kinds[crosses][s % per_layer];
+        own->half = own->kind == LAB_FEED_FORWARD && config->precision == LAB_BF16 && !stack->gelu;
+    }
     return LOCUS_OK;
 }
 

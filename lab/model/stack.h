@@ -42,7 +42,7 @@ typedef struct lab_sublayer {
     const size_t *before;  /* [samples + 1]: how many of its samples come before each; NULL: it has all */
     float branch_scale;    /* of what it gives; 0: as it is */
     locus_plan *plan;      /* self-attention: of its own samples; NULL: that of its encoding's place */
-    bool half;             /* attention: its tensors, `projected` to `context`, are bfloat16 */
+    bool half;             /* `projected` to `context`, and their gradients, are bfloat16 */
     lab_numbers projected; /* [T, D + 2K], [T, D] or [T, F] */
     lab_numbers hidden;    /* feed-forward: [T, F], what the activation gives; `projected`, if it works in place */
     lab_numbers memory_projected; /* cross: [N, 2K] */
@@ -77,8 +77,8 @@ typedef struct lab_stack {
 
     /* backward: two branch gradients, since a segment can hold a feed-forward block and an attention's output */
     float *gy, *carry, *branch[2]; /* [T, D] */
-    void *hidden;                  /* [T, F], of the type of the block's own */
-    void *projected, *context;     /* [T, D + 2K], [T, D], of the type of the attention's own */
+    void *hidden;                  /* [T, F]; these are of the type of the sublayer's own */
+    void *projected, *context;     /* [T, D + 2K], [T, D] */
     float *partials;               /* [chunks, partial_width] */
     size_t partial_width;          /* end_width + what a segment needs */
     size_t end_width;              /* of the end's own sums */

@@ -116,19 +116,39 @@ static void input_gradient(const lab_stack *stack, const lab_sublayer *sublayer,
                         lab_floats(chunk_gy(stack, chunk)), false);
 }
 
+static void relu_finish(const void *context, size_t row, size_t column, size_t count, float *g) {
+    lab_relu_row_backward(context, row, column, count, g);
+}
+
+/* h = dropout(relu(u)), branch = h Wdownᵀ */
+static void relu_backward(const lab_sublayer *sublayer, const lab_relu *relu, lab_rows own, lab_numbers gy,
+                          lab_numbers gradient) {
+    if (gradient.half) {
+        lab_linear_backward_finish(&sublayer->output, own, gy, gradient,
+                                   &(lab_row_finish){relu_finish, relu, own.first});
+        return;
+    }
+    lab_linear_backward(&sublayer->output, own, gy, gradient, false);
+    lab_relu_backward(relu, own, gradient.data);
+}
+
 /* branch = dropout(act(y Wupᵀ + b)) Wdownᵀ */
 static void feed_forward_backward(const segment *part, size_t chunk, float *partial) {
     const lab_stack *stack = part->run->stack;
     const lab_sublayer *sublayer = part->feed_forward;
     const lab_rows own = lab_sublayer_chunk(stack, sublayer, chunk);
-    float *bias_sum = partial + places_of(stack).hidden;
-    const lab_numbers gradient = {stack->hidden, false};
-    lab_linear_backward(&sublayer->output, own, lab_floats(stack->branch[0]), gradient, false);
-    if (stack->gelu)
-        lab_gelu_backward(own, stack->feed_forward, sublayer->projected.data, &sublayer->dropout, stack->hidden,
-                          bias_sum);
-    else
-        lab_relu_backward(own, stack->feed_forward, sublayer->hidden.data, &sublayer->dropout, stack->hidden, bias_sum);
+    const lab_numbers gy = lab_floats(stack->branch[0]), gradient = {stack->hidden, sublayer->half};
+    const lab_relu relu = {.columns = stack->feed_forward,
+                           .dropout = &sublayer->dropout,
+                           .h = sublayer->hidden,
+                           .bias_sum = partial + places_of(stack).hidden};
+    if (stack->gelu) {
+        lab_linear_backward(&sublayer->output, own, gy, gradient, false);
+        lab_gelu_backward(own, stack->feed_forward, sublayer->projected.data, &sublayer->dropout, gradient.data,
+                          relu.bias_sum);
+    } else {
+        relu_backward(sublayer, &relu, own, gy, gradient);
+    }
     input_gradient(stack, sublayer, gradient, chunk);
 }
 
@@ -178,7 +198,7 @@ static void weight_gradients(const segment *part) {
         const lab_sublayer *block = part->feed_forward;
         const size_t T = lab_sublayer_tokens(stack, block);
         products[count++] = lab_linear_weight_product(&block->output, T, lab_floats(stack->branch[0]), block->hidden);
-        products[count++] = lab_linear_weight_product(&block->project, T, (lab_numbers){stack->hidden, false},
+        products[count++] = lab_linear_weight_product(&block->project, T, (lab_numbers){stack->hidden, block->half},
                                                       lab_sublayer_input(stack, block));
     }
     if (part->attention)

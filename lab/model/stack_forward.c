@@ -79,20 +79,35 @@ static void branch_forward(const lab_stack *stack, size_t s, lab_numbers x, size
                         lab_floats(branch));
 }
 
+static lab_relu relu_of(const lab_stack *stack, const lab_sublayer *sublayer) {
+    return (lab_relu){.columns = stack->feed_forward, .dropout = &sublayer->dropout, .bias = sublayer->project.bias};
+}
+
+static void relu_finish(const void *context, size_t row, size_t column, size_t count, float *u) {
+    lab_relu_row_forward(context, row, column, count, u);
+}
+
 static void activate(const lab_stack *stack, const lab_sublayer *sublayer, lab_rows rows) {
-    const float *bias = sublayer->project.bias;
+    const lab_relu relu = relu_of(stack, sublayer);
     if (stack->gelu)
-        lab_gelu_forward(rows, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected.data,
+        lab_gelu_forward(rows, stack->feed_forward, relu.bias, &sublayer->dropout, sublayer->projected.data,
                          sublayer->hidden.data);
     else
-        lab_relu_forward(rows, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected.data);
+        lab_relu_forward(&relu, rows, sublayer->projected.data);
 }
 
 static void feed_forward(const lab_stack *stack, size_t s, size_t chunk) {
     const lab_sublayer *sublayer = &stack->sublayers[s];
     const lab_rows own = lab_sublayer_chunk(stack, sublayer, chunk);
-    lab_linear_multiply(&sublayer->project, own, lab_sublayer_input(stack, sublayer), sublayer->projected);
-    activate(stack, sublayer, own);
+    const lab_numbers y = lab_sublayer_input(stack, sublayer);
+    if (sublayer->half) {
+        const lab_relu relu = relu_of(stack, sublayer);
+        lab_linear_finish(&sublayer->project, own, y, sublayer->hidden,
+                          &(lab_row_finish){relu_finish, &relu, own.first});
+    } else {
+        lab_linear_multiply(&sublayer->project, own, y, sublayer->projected);
+        activate(stack, sublayer, own);
+    }
     branch_forward(stack, s, sublayer->hidden, chunk);
 }
 
@@ -172,17 +187,27 @@ static void few_branch(const lab_stack *stack, size_t s, lab_numbers x) {
     lab_linear_multiply_few(&stack->sublayers[s].output, stack->tokens, x, lab_floats(stack->joins[s + 1].sum));
 }
 
+static void few_hidden(const lab_stack *stack, size_t s) {
+    const lab_sublayer *sublayer = &stack->sublayers[s];
+    const lab_numbers y = lab_sublayer_input(stack, sublayer);
+    if (sublayer->half) {
+        const lab_relu relu = relu_of(stack, sublayer);
+        lab_linear_finish_few(&sublayer->project, stack->tokens, y, sublayer->hidden,
+                              &(lab_row_finish){relu_finish, &relu, 0});
+        return;
+    }
+    lab_linear_multiply_few(&sublayer->project, stack->tokens, y, sublayer->projected);
+    few_loop(&(few_call){stack, s}, few_activation_task);
+}
+
 static void few_run(const lab_stack_run *run, size_t j) {
     const lab_stack *stack = run->stack;
     if (j > 0)
         few_branch(stack, j - 1, stack->sublayers[j - 1].context);
     few_loop(&(few_call){stack, j}, few_join_task);
     for (; j < stack->sublayer_count && stack->sublayers[j].kind == LAB_FEED_FORWARD; ++j) {
-        const lab_sublayer *sublayer = &stack->sublayers[j];
-        lab_linear_multiply_few(&sublayer->project, stack->tokens, lab_sublayer_input(stack, sublayer),
-                                sublayer->projected);
-        few_loop(&(few_call){stack, j}, few_activation_task);
-        few_branch(stack, j, sublayer->hidden);
+        few_hidden(stack, j);
+        few_branch(stack, j, stack->sublayers[j].hidden);
         few_loop(&(few_call){stack, j + 1}, few_join_task);
     }
     if (j == stack->sublayer_count)

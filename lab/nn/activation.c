@@ -15,28 +15,51 @@ LAB_CLONES static void relu_plain(size_t count, float *restrict u) {
         u[j] = u[j] < 0.0f ? 0.0f : u[j];
 }
 
-void lab_relu_forward(lab_rows rows, size_t columns, const float *bias, const lab_dropout *dropout, float *u) {
+void lab_relu_row_forward(const lab_relu *relu, size_t row, size_t first, size_t count, float *u) {
     lab_dropout_bits bits;
-    for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
-        for (size_t j = 0; j < columns; j += LAB_DROPOUT_RUN) {
-            size_t count = columns - j < LAB_DROPOUT_RUN ? columns - j : LAB_DROPOUT_RUN;
-            float *row = u + r * columns + j;
-            if (bias)
-                relu_run(count, bias + j, row);
-            else
-                relu_plain(count, row);
-            if (dropout->threshold == 0)
-                continue;
-            lab_dropout_draw(dropout, r, columns, j, count, &bits);
-            lab_dropout_apply(dropout, &bits, count, row, row);
-        }
+    for (size_t j = 0; j < count; j += LAB_DROPOUT_RUN) {
+        const size_t part = count - j < LAB_DROPOUT_RUN ? count - j : LAB_DROPOUT_RUN;
+        if (relu->bias)
+            relu_run(part, relu->bias + first + j, u + j);
+        else
+            relu_plain(part, u + j);
+        if (relu->dropout->threshold == 0)
+            continue;
+        lab_dropout_draw(relu->dropout, row, relu->columns, first + j, part, &bits);
+        lab_dropout_apply(relu->dropout, &bits, part, u + j, u + j);
     }
+}
+
+void lab_relu_forward(const lab_relu *relu, lab_rows rows, float *u) {
+    for (size_t r = rows.first; r < rows.first + rows.count; ++r)
+        lab_relu_row_forward(relu, r, 0, relu->columns, u + r * relu->columns);
 }
 
 /* h = u > 0 and kept ? u · scale : 0 */
 LAB_CLONES static void relu_back(size_t count, const float *restrict h, float scale, float *restrict g) {
     for (size_t j = 0; j < count; ++j)
         g[j] = h[j] > 0.0f ? g[j] * scale : 0.0f;
+}
+
+LAB_INLINE float relu_widened(uint16_t half) {
+    const uint32_t bits = (uint32_t)half << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+LAB_CLONES static void relu_back_halves(size_t count, const uint16_t *restrict h, float scale, float *restrict g) {
+    for (size_t j = 0; j < count; ++j)
+        g[j] = relu_widened(h[j]) > 0.0f ? g[j] * scale : 0.0f;
+}
+
+LAB_CLONES static void relu_back_halves_sum(size_t count, const uint16_t *restrict h, float scale, float *restrict g,
+                                            float *restrict sum) {
+    for (size_t j = 0; j < count; ++j) {
+        float x = relu_widened(h[j]) > 0.0f ? g[j] * scale : 0.0f;
+        g[j] = x;
+        sum[j] += x;
+    }
 }
 
 LAB_CLONES static void relu_back_sum(size_t count, const float *restrict h, float scale, float *restrict g,
@@ -48,12 +71,21 @@ LAB_CLONES static void relu_back_sum(size_t count, const float *restrict h, floa
     }
 }
 
-void lab_relu_backward(lab_rows rows, size_t columns, const float *h, const lab_dropout *dropout, float *g,
-                       float *bias_sum) {
-    float scale = dropout->threshold == 0 ? 1.0f : dropout->scale;
+void lab_relu_row_backward(const lab_relu *relu, size_t row, size_t first, size_t count, float *g) {
+    const float scale = relu->dropout->threshold == 0 ? 1.0f : relu->dropout->scale;
+    const void *h = lab_numbers_from(relu->h, row * relu->columns + first).data;
+    float *sum = relu->bias_sum ? relu->bias_sum + first : NULL;
+    if (relu->h.half && sum)
+        relu_back_halves_sum(count, h, scale, g, sum);
+    else if (relu->h.half)
+        relu_back_halves(count, h, scale, g);
+    else if (sum)
+        relu_back_sum(count, h, scale, g, sum);
+    else
+        relu_back(count, h, scale, g);
+}
+
+void lab_relu_backward(const lab_relu *relu, lab_rows rows, float *g) {
     for (size_t r = rows.first; r < rows.first + rows.count; ++r)
-        if (bias_sum)
-            relu_back_sum(columns, h + r * columns, scale, g + r * columns, bias_sum);
-        else
-            relu_back(columns, h + r * columns, scale, g + r * columns);
+        lab_relu_row_backward(relu, r, 0, relu->columns, g + r * relu->columns);
 }

@@ -7,14 +7,24 @@
 #include "nn/dropout.h"
 #include "nn/rows.h"
 
-/* In place on u [tokens, columns]; bias [columns] or NULL. */
-void lab_relu_forward(lab_rows rows, size_t columns, const float *bias, const lab_dropout *dropout, float *u);
+/* The rectifier of a block. h is the forward's result: it is positive exactly where the element passed both the
+ * rectifier and the dropout, so nothing is drawn again. */
+typedef struct lab_relu {
+    size_t columns;
+    const lab_dropout *dropout;
+    const float *bias; /* forward: [columns], or NULL */
+    lab_numbers h;     /* backward: [tokens, columns] */
+    float *bias_sum;   /* backward: [columns], or NULL: not wanted */
+} lab_relu;
 
-/* In place on g = dL/dh, which becomes dL/du; adds Σ_r dL/du[r] to bias_sum (NULL: not wanted). h is the forward's
- * result: it is positive exactly where the element passed both the rectifier and the dropout, so nothing is drawn
- * again. */
-void lab_relu_backward(lab_rows rows, size_t columns, const float *h, const lab_dropout *dropout, float *g,
-                       float *bias_sum);
+/* In place on `count` numbers of row `row` of u [tokens, columns], from column `first` on, a multiple of 8. */
+void lab_relu_row_forward(const lab_relu *relu, size_t row, size_t first, size_t count, float *u);
+/* In place on numbers of g = dL/dh, which become dL/du; adds these to bias_sum. */
+void lab_relu_row_backward(const lab_relu *relu, size_t row, size_t first, size_t count, float *g);
+
+/* The same of whole rows of u and g [tokens, columns]. */
+void lab_relu_forward(const lab_relu *relu, lab_rows rows, float *u);
+void lab_relu_backward(const lab_relu *relu, lab_rows rows, float *g);
 
 /* u [tokens, columns] becomes u + bias (bias NULL: stays), which the backward needs; h [tokens, columns] is written. */
 void lab_gelu_forward(lab_rows rows, size_t columns, const float *bias, const lab_dropout *dropout, float *u, float *h);

@@ -133,7 +133,8 @@ static void rounded_panel_run(half_product *panel, const lab_bf16_rows *call, si
     half_product_run(panel);
     for (size_t r = 0; r < call->rows; ++r) {
         if (call->finish)
-            call->finish->run(call->finish->context, row + r, column, columns, result + r * columns);
+            call->finish->run(call->finish->context, call->finish->first + row + r, call->first + column, columns,
+                              result + r * columns);
         lab_bf16_round_row(columns, result + r * columns,
                            (uint16_t *)call->result.data + r * call->result_stride + column);
     }

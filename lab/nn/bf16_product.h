@@ -19,10 +19,12 @@ size_t lab_bf16_matrix_size(size_t depth, size_t columns); /* elements */
 size_t lab_bf16_matrix_blocks(const lab_bf16_matrix *matrix);
 void lab_bf16_matrix_block_fill(const lab_bf16_matrix *matrix, const lab_bf16_source *source, size_t block);
 
-/* What is done with `count` floats of row `row` of a call's, from column `column` of it on, before they are rounded. */
+/* What is done with `count` floats of a row of the result, from column `column` of the matrix's on, before they are
+ * rounded. The call's first row has number `first`. */
 typedef struct lab_row_finish {
     void (*run)(const void *context, size_t row, size_t column, size_t count, float *x);
     const void *context;
+    size_t first;
 } lab_row_finish;
 
 /* Rows of a product with columns first … first + columns of a matrix (0: all), `first` a multiple of

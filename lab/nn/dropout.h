@@ -26,8 +26,8 @@ typedef union lab_dropout_bits {
     uint16_t halves[LAB_DROPOUT_RUN];
 } lab_dropout_bits;
 
-/* Draws the words of columns first … first + count − 1 of a row; first is a multiple of LAB_DROPOUT_RUN, count at
- * most that. */
+/* Draws the words of columns first … first + count − 1 of a row; first is a multiple of 8, count at most
+ * LAB_DROPOUT_RUN. */
 void lab_dropout_draw(const lab_dropout *dropout, size_t row, size_t columns, size_t first, size_t count,
                       lab_dropout_bits *bits);
 

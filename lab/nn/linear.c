@@ -42,15 +42,29 @@ static void bias_finish(const void *context, size_t row, size_t column, size_t c
     bias_add(count, (const float *)context + column, x);
 }
 
+lab_row_finish lab_linear_bias(const lab_linear *linear) {
+    return (lab_row_finish){bias_finish, linear->bias, 0};
+}
+
+void lab_linear_finish(const lab_linear *linear, lab_rows rows, lab_numbers x, lab_numbers y,
+                       const lab_row_finish *finish) {
+    rows_of_bf16(&linear->forward, rows, x, y, finish, false);
+}
+
 void lab_linear_forward(const lab_linear *linear, lab_rows rows, lab_numbers x, lab_numbers y) {
-    if (y.half) {
-        const lab_row_finish finish = {bias_finish, linear->bias};
-        rows_of_bf16(&linear->forward, rows, x, y, linear->bias ? &finish : NULL, false);
+    const lab_row_finish finish = lab_linear_bias(linear);
+    if (y.half && linear->bias) {
+        lab_linear_finish(linear, rows, x, y, &finish);
         return;
     }
     lab_linear_multiply(linear, rows, x, y);
     for (size_t r = rows.first; linear->bias && r < rows.first + rows.count; ++r)
         bias_add(linear->outputs, linear->bias, (float *)y.data + r * linear->outputs);
+}
+
+void lab_linear_backward_finish(const lab_linear *linear, lab_rows rows, lab_numbers gy, lab_numbers gx,
+                                const lab_row_finish *finish) {
+    rows_of_bf16(&linear->backward, rows, gy, gx, finish, false);
 }
 
 /* y = x Wᵀ */

@@ -19,12 +19,21 @@ typedef struct lab_linear {
 void lab_linear_forward(const lab_linear *linear, lab_rows rows, lab_numbers x, lab_numbers y);
 /* The same without the bias: for layers whose successor adds it in its own pass. */
 void lab_linear_multiply(const lab_linear *linear, lab_rows rows, lab_numbers x, lab_numbers y);
+/* Into a y of bfloat16, whose rows are finished first: with the bias, or by what the next layer does. */
+void lab_linear_finish(const lab_linear *linear, lab_rows rows, lab_numbers x, lab_numbers y,
+                       const lab_row_finish *finish);
+lab_row_finish lab_linear_bias(const lab_linear *linear);
 /* Likewise for the first `rows` rows, which are few, in a parallel loop of their own over y's columns (linear_few.c):
  * not for pieces of a loop. */
 void lab_linear_forward_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y);
 void lab_linear_multiply_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y);
+void lab_linear_finish_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y,
+                           const lab_row_finish *finish);
 /* gx = gy W, or, of float32, gx += gy W with `keep`. */
 void lab_linear_backward(const lab_linear *linear, lab_rows rows, lab_numbers gy, lab_numbers gx, bool keep);
+/* Into a gx of bfloat16, whose rows are finished first. */
+void lab_linear_backward_finish(const lab_linear *linear, lab_rows rows, lab_numbers gy, lab_numbers gx,
+                                const lab_row_finish *finish);
 /* dW = gyᵀ x over `tokens` rows, as a product for lab_weight_gradients. */
 lab_product lab_linear_weight_product(const lab_linear *linear, size_t tokens, lab_numbers gy, lab_numbers x);
 /* Such products of layers that are alike in what they multiply, as lab_products_parallel. */

@@ -18,16 +18,12 @@ typedef struct few_call {
     size_t rows, panel; /* panel: outputs of a piece */
     lab_numbers x, y;
     const float *bias;
+    const lab_row_finish *finish;
 } few_call;
 
 static void bias_add(size_t count, const float *restrict bias, float *restrict y) {
     for (size_t j = 0; j < count; ++j)
         y[j] += bias[j];
-}
-
-static void bias_finish(const void *context, size_t row, size_t column, size_t count, float *y) {
-    (void)row;
-    bias_add(count, (const float *)context + column, y);
 }
 
 static void panel_multiply(const few_call *call, size_t first, size_t count) {
@@ -47,14 +43,13 @@ static void panel_multiply(const few_call *call, size_t first, size_t count) {
 
 /* Of bfloat16 weights: they are laid out in blocks of columns as they are read. */
 static void panel_of_bf16(const few_call *call, size_t first, size_t count) {
-    const lab_row_finish finish = {bias_finish, call->bias ? call->bias + first : NULL};
     lab_bf16_multiply(&call->linear->forward, &(lab_bf16_rows){.rows = call->rows,
                                                                .first = first,
                                                                .columns = count,
                                                                .left = call->x,
                                                                .left_stride = call->linear->inputs,
                                                                .result = lab_numbers_from(call->y, first),
-                                                               .finish = call->bias && call->y.half ? &finish : NULL,
+                                                               .finish = call->finish,
                                                                .result_stride = call->linear->outputs});
 }
 
@@ -98,7 +93,7 @@ static void panel_task(void *context, size_t index, size_t worker) {
     (call->linear->forward.values ? panel_of_bf16
      : is_swapped(call)           ? panel_swapped
                                   : panel_multiply)(call, first, count);
-    for (size_t r = 0; call->bias && !call->y.half && r < call->rows; ++r)
+    for (size_t r = 0; call->bias && r < call->rows; ++r)
         bias_add(count, call->bias + first, (float *)call->y.data + r * outputs + first);
 }
 
@@ -114,6 +109,15 @@ void lab_linear_multiply_few(const lab_linear *linear, size_t rows, lab_numbers 
     few_run(&(few_call){.linear = linear, .rows = rows, .x = x, .y = y});
 }
 
+void lab_linear_finish_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y,
+                           const lab_row_finish *finish) {
+    few_run(&(few_call){.linear = linear, .rows = rows, .x = x, .y = y, .finish = finish});
+}
+
 void lab_linear_forward_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y) {
-    few_run(&(few_call){.linear = linear, .rows = rows, .x = x, .y = y, .bias = linear->bias});
+    const lab_row_finish finish = lab_linear_bias(linear);
+    if (y.half && linear->bias)
+        lab_linear_finish_few(linear, rows, x, y, &finish);
+    else
+        few_run(&(few_call){.linear = linear, .rows = rows, .x = x, .y = y, .bias = linear->bias});
 }

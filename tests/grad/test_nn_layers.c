@@ -123,20 +123,43 @@ static double relu_value(const void *layer) {
     return total;
 }
 
+/* The forward's result as bfloat16 says the same: `g` and `sum` are what came of the floats, from the gradients
+ * `first`. */
+static void relu_half_case(const lab_relu *relu, size_t tokens, const float *h, float *first, const float *g,
+                           const float *sum) {
+    const size_t count = tokens * relu->columns;
+    uint16_t *halves = malloc(count * sizeof *halves);
+    float *sums = calloc(relu->columns, sizeof *sums);
+    assert_true(halves && sums);
+    lab_bf16_round_row(count, h, halves);
+    lab_relu half = *relu;
+    half.h = (lab_numbers){halves, true};
+    half.bias_sum = sums;
+    lab_relu_backward(&half, (lab_rows){0, tokens}, first);
+    assert_memory_equal(first, g, count * sizeof *g);
+    assert_memory_equal(sums, sum, relu->columns * sizeof *sum);
+    free(halves), free(sums);
+}
+
 static void relu_case(double p) {
     enum { T = 23, C = 37 };
     static relu_reference reference;
-    static float u[T * C], h[T * C], ones[T * C], bias[C], g[T * C], kept[T * C];
+    static float u[T * C], h[T * C], ones[T * C], bias[C], g[T * C], kept[T * C], first[T * C];
     float sum[C] = {0};
     lab_dropout dropout = lab_dropout_make(p, (locus_random){1, LOCUS_RANDOM_USER, 2});
     fill(u, T * C, 5), fill(bias, C, 6), fill(g, T * C, 7);
     for (size_t i = 0; i < T * C; ++i)
         ones[i] = 1.0f;
-    lab_relu_forward((lab_rows){0, T}, C, NULL, &dropout, ones);
+    const lab_relu plain = {.columns = C, .dropout = &dropout},
+                   biased = {.columns = C, .dropout = &dropout, .bias = bias};
+    const lab_relu back = {.columns = C, .dropout = &dropout, .h = lab_floats(h), .bias_sum = sum};
+    const lab_relu alone = {.columns = C, .dropout = &dropout, .h = lab_floats(h)};
+    lab_relu_forward(&plain, (lab_rows){0, T}, ones);
     memcpy(h, u, sizeof u);
     memcpy(kept, g, sizeof g);
-    lab_relu_forward((lab_rows){0, 9}, C, bias, &dropout, h);
-    lab_relu_forward((lab_rows){9, T - 9}, C, bias, &dropout, h);
+    memcpy(first, g, sizeof g);
+    lab_relu_forward(&biased, (lab_rows){0, 9}, h);
+    lab_relu_forward(&biased, (lab_rows){9, T - 9}, h);
     reference = (relu_reference){.tokens = T, .columns = C};
     widen(reference.u, u, T * C), widen(reference.bias, bias, C);
     widen(reference.mask, ones, T * C), widen(reference.weights, g, T * C);
@@ -149,9 +172,10 @@ static void relu_case(double p) {
     }
     assert_true(fabs((double)dropped / (T * C) - p) < 0.06);
     assert_true(fabs(total - relu_value(&reference)) < 1e-3);
-    lab_relu_backward((lab_rows){0, T}, C, h, &dropout, g, sum);
-    lab_relu_backward((lab_rows){0, T}, C, h, &dropout, kept, NULL);
+    lab_relu_backward(&back, (lab_rows){0, T}, g);
+    lab_relu_backward(&alone, (lab_rows){0, T}, kept);
     assert_memory_equal(kept, g, sizeof g);
+    relu_half_case(&back, T, h, first, g, sum);
     check_gradient("u", relu_value, &reference, reference.u, g, T * C, 1e-5);
     check_gradient("bias", relu_value, &reference, reference.bias, sum, C, 1e-5);
 }
@@ -163,7 +187,7 @@ static void relu_without_bias(void) {
     const lab_dropout dropout = lab_dropout_make(0, (locus_random){1, LOCUS_RANDOM_USER, 2});
     fill(u, T * C, 8);
     memcpy(h, u, sizeof u);
-    lab_relu_forward((lab_rows){1, T - 1}, C, NULL, &dropout, h);
+    lab_relu_forward(&(lab_relu){.columns = C, .dropout = &dropout}, (lab_rows){1, T - 1}, h);
     for (size_t i = 0; i < T * C; ++i)
         assert_true(h[i] == (i < C || u[i] > 0.0f ? u[i] : 0.0f));
 }

@@ -296,7 +296,7 @@ static void finish_row(const void *context, size_t row, size_t column, size_t co
 /* Rows that are rounded already give the bits of those that a product rounds; a result that is rounded has those of
  * the floats, finished. */
 static void check_half_rows(size_t rows, size_t columns, size_t depth, size_t gap) {
-    static const lab_row_finish finish = {finish_row, NULL};
+    static const lab_row_finish finish = {finish_row, NULL, 3};
     operands o = operands_make(rows, columns, depth, 2, gap);
     lab_bf16_matrix matrix = matrix_make(&o);
     const size_t left_stride = o.product.left_stride, stride = o.product.result_stride;
@@ -317,7 +317,7 @@ static void check_half_rows(size_t rows, size_t columns, size_t depth, size_t ga
     for (size_t i = 0; i < rows; ++i) {
         float *row = o.result + i * stride;
         assert_memory_equal(row, o.before + i * stride, columns * sizeof *row);
-        finish_row(NULL, i, 0, columns, row);
+        finish_row(NULL, 3 + i, 0, columns, row);
         lab_bf16_round_row(columns, row, beside + i * stride);
         assert_memory_equal(beside + i * stride, got + i * stride, stride * sizeof *got);
     }
