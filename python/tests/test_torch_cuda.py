@@ -328,7 +328,9 @@ def test_default_device():
     ("alibi(group=grid:2)", False)])
 def test_flex(monkeypatch, spec, causal, batch, packed):
     """What FlexAttention computes in half types is what float64 gives; it has no backward on a CPU."""
-    from locus.torch import flex
+    from locus.torch import flex, programs
+    locus.torch.forget()
+    monkeypatch.setattr(programs, "FLEX_FROM", 0)
     monkeypatch.setattr(flex, "DEVICES", {DEVICE.type})
     monkeypatch.setattr(flex, "_sizes", set())
     calls, real = [], flex.attention
@@ -355,6 +357,49 @@ def test_flex(monkeypatch, spec, causal, batch, packed):
                      torch.autograd.grad(wanted, exact, upstream.double()))
     for mine, other in pairs:
         assert float((mine.double() - other).norm()) < ERRORS[torch.bfloat16] * float(other.norm())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["single", "bfloat16"])
+@pytest.mark.parametrize("grouped", [False, True], ids=["heads", "groups"])
+@pytest.mark.parametrize("spec, causal", [
+    ("alibi", True), ("rope + t5", True), ("scores(window=40)", True), ("alibi + scores(window=40)", False),
+    ("kerple", True), ("relative(window=30)", True)])
+def test_tiles(monkeypatch, spec, causal, grouped, dtype):
+    """Queries in tiles of 64, of which the last is shorter: parameters given, and those of the plan."""
+    from locus.torch import programs
+    locus.torch.forget()
+    monkeypatch.setattr(programs, "_TILE", 64)
+    monkeypatch.setattr(programs, "FLEX_FROM", 1 << 30)
+    kv_heads = HEADS // 2 if grouped else HEADS
+    own = module_of(spec, dtype, kv_heads)
+    names = list(own.learned())
+    for given in (True, False):
+        def call(device, q, k, v, *parameters):
+            return locus.torch.attention(q, k, v, spec, parameters=dict(zip(names, parameters)) if given else None,
+                                         is_causal=causal, enable_gqa=grouped, backend=backend(device))
+
+        heads = [leaf(BATCH, n, 200, DIM, dtype=dtype) for n in (HEADS, kv_heads, kv_heads)]
+        both(call, [*heads, *own.parameters()] if given else heads, dtype, ERRORS[dtype])
+    locus.torch.forget()
+
+
+@pytest.mark.parametrize("dtype", ERRORS, ids=["double", "single", "bfloat16"])
+@pytest.mark.parametrize("spec", ["rope", "rope(pairs=half)", "rope(rotate=8)"])
+def test_rotations(monkeypatch, spec, dtype):
+    """The kernel of rotations and PyTorch's operations, with sequences that stand apart and fewer keys' heads; on a CPU
+    where Triton interprets (TRITON_INTERPRET=1)."""
+    from locus.torch import turning
+    if turning.triton is None or DEVICE.type == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
+        pytest.skip("Triton is not installed, or does not interpret")
+    inputs = [torch.randn(BATCH, 21, n, 24).to(DEVICE, dtype).transpose(1, 2).requires_grad_() for n in (6, 3, 3)]
+    positions, found = torch.randint(1000, (BATCH, 21)), []
+    for devices in (set(), {DEVICE.type}):
+        monkeypatch.setattr(turning, "DEVICES", devices)
+        locus.torch.forget()
+        output = locus.torch.attention(*inputs, spec, positions, is_causal=True, enable_gqa=True, backend="forms")
+        found.append([output, *torch.autograd.grad(output.square().sum(), inputs)])
+    locus.torch.forget()
+    agree(found[1], [x.detach().cpu().double() for x in found[0]], ERRORS[dtype], dtype)
 
 
 # ---- training ----

@@ -15,6 +15,7 @@ from . import eager, operators
 from .kernels import CODES
 from .planning import Place, number_of
 
+_BACKENDS = {"auto", "locus", "forms"}
 Learned = Union[None, Mapping[str, Tensor], nn.Module]
 
 
@@ -114,10 +115,15 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
     ``[heads, …]`` or ``[batch, heads, …]``, each also 1 for all; with `offsets` counted within each sequence."""
     traced = eager.traced(q)
     said = None
-    if not (traced or parameters or dropout_p) and (backend == "auto" or backend == "locus") and (
+    if not (traced or parameters or dropout_p) and backend in _BACKENDS and (
             bias is offsets is key_positions is None and (positions is None or isinstance(positions, Positions))):
         said = positions, encoding, is_causal, enable_gqa
-        found = eager.again(q, k, v, said, is_causal, 0.0 if scale is None else scale_of(scale))
+        factor = 0.0 if scale is None else scale_of(scale)
+        if backend != "forms" and (backend == "locus" or q.is_cpu):
+            found = eager.again(q, k, v, said, is_causal, factor)
+        else:
+            said = (*said, factor, q.dtype, k.dtype, v.dtype, q.device, k.device, v.device)
+            found = eager.again_from_forms(q, k, v, said)
         if found is not None:
             return found
     own_offsets = None if offsets is None else torch.as_tensor(offsets)

@@ -128,6 +128,12 @@ def again(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], causal: bool, 
     return kernels.forward(plan, q, k, v, None, causal, scale, 0.0, 0, False, True)[0]
 
 
+def again_from_forms(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...]) -> Optional[Tensor]:
+    """The same where forms compute."""
+    found = alike(q, k, v, said)
+    return None if found is None else forms.run(found[0], q, k, v, {})
+
+
 def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], places: Tuple[Place, Place],
               offsets: Optional[Tensor], seed: Optional[Tensor], spec: str, causal: bool, scale: float,
               dropout: float, backend: str, bias: Optional[Tensor], said: Optional[Tuple[Any, ...]]) -> Tensor:
@@ -135,6 +141,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], pl
     names, parameters = tuple(learned), list(learned.values())
     plan = plan_for(spec, sizes, places, counts, packing, names, parameters, backend == "forms")
     if backend == "forms":
+        if said is not None:
+            own = forms.program(plan, q, k, v, (), causal, scale) if plan.encoding.causal <= causal else None
+            if own is not None:
+                remember(q, k, v, said, own, True)
         generator = None if seed is None else torch.Generator(q.device).manual_seed(int(seed))
         return forms.attention(plan, q, k, v, dict(learned), causal, scale, dropout, generator, bias)
     if said is not None:

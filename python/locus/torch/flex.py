@@ -42,7 +42,10 @@ def block_mask(hides: Callable[[Tensor, Tensor], Tensor], queries: int, keys: in
     return create_block_mask(lambda b, h, i, j: hides(i, j), None, None, queries, keys, device=str(device))
 
 
-def _modifier(tables: List[Tuple[Tensor, Tensor, Tensor, bool]], cap: float) -> Optional[Callable[..., Tensor]]:
+def modifier(tables: List[Tuple[Tensor, Any, Optional[Tensor], bool]], cap: float) -> Optional[Callable[..., Tensor]]:
+    """What happens to a score: a cap, then each table's values [heads, cells] in float32, of cells of queries and of keys
+    (`wrapped`), or, with a number in the place of the first and without the second, of i − j + that; and whether
+    values multiply."""
     if not tables and not cap:
         return None
 
@@ -50,9 +53,17 @@ def _modifier(tables: List[Tuple[Tensor, Tensor, Tensor, bool]], cap: float) -> 
         if cap:
             score = cap * torch.tanh(score / cap)
         for values, of_query, of_key, multiplies in tables:
-            own = values[h, of_query[b, i] + of_key[b, j]]
+            own = values[h, i - j + of_query] if of_key is None else values[h, of_query[b, i] + of_key[b, j]]
             score = score * own if multiplies else score + own
         return score
+
+    return modified
+
+
+def sloped(slopes: Tensor, zero: int) -> Callable[..., Tensor]:
+    """Scores less slopes [heads] times |i − j − zero|."""
+    def modified(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return score - slopes[h] * (i - j - zero).abs()
 
     return modified
 
@@ -65,18 +76,17 @@ def _compiled(device: torch.device) -> Callable[..., Tensor]:
     return _state["compiled"]
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor, tables: List[Tuple[Tensor, Tensor, Tensor, bool]], cap: float, mask: Any,
-              hidden: Any, scale: float) -> Optional[Tensor]:
-    """`hidden`: what the mask's numbers are, for telling one program from another. `tables`: values [heads, cells] in float32, cells of queries and of keys (`wrapped`), and whether values multiply.
-    None where PyTorch cannot compile it here, which is said once, or for one more size."""
+def attention(q: Tensor, k: Tensor, v: Tensor, modified: Any, mask: Any, key: Any, scale: float, options: Any = None
+              ) -> Optional[Tensor]:
+    """`modified`: a `modifier`; `key`: what tells it and the mask from others. None where PyTorch cannot compile it here,
+    which is said once, or for one more size."""
     learns = tuple(torch.is_grad_enabled() and x.requires_grad for x in (q, k, v))
-    size = (q.device, q.dtype, *(y for x in (q, k, v) for y in (x.shape, x.stride())), learns, scale, cap, hidden,
-            tuple((own[0].shape, own[3]) for own in tables))
+    size = (q.device, q.dtype, *(y for x in (q, k, v) for y in (x.shape, x.stride())), learns, scale, key)
     if size not in _sizes and len(_sizes) == MOST:
         return None
     _sizes.add(size)
     try:
-        return _compiled(q.device)(q, k, v, score_mod=_modifier(tables, cap), block_mask=mask, scale=scale)
+        return _compiled(q.device)(q, k, v, score_mod=modified, block_mask=mask, scale=scale, kernel_options=options)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # no compiler on the machine, or one that does not know the device

@@ -15,8 +15,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import ShapeError, UnsupportedError
 from ..plans import Form, Plan
-from . import flex
-from .operations import Live, by_head, embedded, fixed_arrays, turned
+from . import flex, programs
+from .operations import Live, cell_values, embedded, fixed_arrays, hides, sees, turned
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class _Prepared:
         self.forms = forms
         self.fixed = [fixed_arrays(form, device) for form in forms]
         self.stores: List[Dict[Any, Any]] = [{} for _ in forms]
+        self.programs: Dict[Any, Optional[programs.Program]] = {}
         with torch.inference_mode(False):
             self.blocks, order = _blocks(plan, forms, device)
             sorted_already = bool((order[1:] > order[:-1]).all())
@@ -120,24 +121,9 @@ def _pairs(live: Live, queries: Tensor, keys: Tensor) -> Tensor:
     return (live.arrays["query_cell"][queries][..., :, None] + live.arrays["key_cell"][keys][..., None, :]) % 2**32
 
 
-def _cell_values(live: Live, heads: int, dtype: torch.dtype) -> Tensor:
-    """[heads, cells] in the type of what is learned; what is not is float32, unless that is less than `dtype`."""
-    a, law = live.arrays, live.law if live.form.parameters else ""
-    values = a["values"] if law or dtype == torch.float64 else a["values"].float()
-    if law == "slope":
-        values = -a["slope"][:, None] * a["distance"]
-    elif law == "power":
-        values = a["rate"][:, None] ** a["distance"]
-    elif law == "bucket":
-        values = a["bias"][a["bucket"]].T
-    elif law == "logarithm":
-        values = -a["a"][:, None] * torch.log1p(a["b"][:, None] * a["distance"])
-    return by_head(values, heads)
-
-
 def _cells(live: Live, queries: Tensor, keys: Tensor, heads: int, dtype: torch.dtype) -> Tensor:
     """[sequences, heads, queries, keys]."""
-    return _cell_values(live, heads, dtype)[:, _pairs(live, queries, keys)].transpose(0, 1)
+    return cell_values(live, heads, dtype)[:, _pairs(live, queries, keys)].transpose(0, 1)
 
 
 def _network(live: Live, queries: Tensor, keys: Tensor) -> Tensor:
@@ -173,26 +159,12 @@ def _contextual(live: Live, product: Tensor, q: Tensor, scale: float, seen: Tens
     return lower + (p - below) * (upper - lower)
 
 
-def _hides(settings: Dict[str, Any], causal: bool) -> bool:
-    return bool(causal or settings.get("chunk") or settings.get("window"))
-
-
-def _sees(settings: Dict[str, Any], causal: bool, t: Tensor, j: Tensor) -> Tensor:
-    """Whether a query with the keys 0 … t up to itself sees key j."""
-    seen = j <= t if causal else j == j
-    if settings.get("chunk"):
-        seen = seen & (t >= 0) & (t // settings["chunk"] == j // settings["chunk"])
-    if settings.get("window"):
-        seen = seen & (((t - j).abs() < settings["window"]) | (j < settings["keep"]))
-    return seen
-
-
 def _seen(settings: Dict[str, Any], m: int, n: int, causal: bool, device: torch.device) -> Optional[Tensor]:
     """[queries, keys], or None where all is seen."""
-    if not _hides(settings, causal):
+    if not hides(settings, causal):
         return None
     t, j = torch.arange(m, device=device)[:, None] + (n - m), torch.arange(n, device=device)[None, :]
-    return _sees(settings, causal, t, j).expand(m, n)
+    return sees(settings, causal, t, j).expand(m, n)
 
 
 def _trusted_kernels(*inputs: Tensor) -> ContextManager[Any]:
@@ -280,15 +252,17 @@ class _Scores:
     def by_flex(self, q: Tensor, k: Tensor, v: Tensor, queries: Tensor, keys: Tensor, causal: bool,
                 dtype: torch.dtype) -> Optional[Tensor]:
         (sequences, heads, m, _), n, settings = q.shape, k.shape[2], self.settings
-        tables = [(_cell_values(live, heads, torch.float32).float().contiguous(),
+        tables = [(cell_values(live, heads, torch.float32).float().contiguous(),
                    flex.wrapped(live.arrays["query_cell"][queries], sequences),
                    flex.wrapped(live.arrays["key_cell"][keys], sequences), live.form.multiplies)
                   for live in self.of("cells")]
-        mask = None if not _hides(settings, causal) else self.forms[0].once(
-            ("flex", m, n, causal), lambda: flex.block_mask(lambda i, j: _sees(settings, causal, i + (n - m), j), m, n,
+        mask = None if not hides(settings, causal) else self.forms[0].once(
+            ("flex", m, n, causal), lambda: flex.block_mask(lambda i, j: sees(settings, causal, i + (n - m), j), m, n,
                                                             q.device))
-        output = flex.attention(q.to(dtype), k.to(dtype), v.to(dtype), tables, float(settings.get("cap") or 0), mask,
-                                (causal, *(settings.get(x) for x in ("window", "keep", "chunk"))), self.scale)
+        cap = float(settings.get("cap") or 0)
+        key = (cap, causal, *(settings.get(x) for x in ("window", "keep", "chunk")),
+               *((own[0].shape, own[3]) for own in tables))
+        output = flex.attention(q.to(dtype), k.to(dtype), v.to(dtype), flex.modifier(tables, cap), mask, key, self.scale)
         return None if output is None else _computed(output)
 
     def plain(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, queries: Tensor, keys: Tensor, causal: bool,
@@ -370,8 +344,34 @@ def _computed(x: Tensor) -> Tensor:
 def attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str, Tensor], causal: bool, scale: float,
               dropout: float, generator: Optional[torch.Generator] = None, bias: Optional[Tensor] = None) -> Tensor:
     """As `Plan.attention`, of tensors packed or apart. Autocast has no say here."""
+    if dropout == 0 and bias is None and plan.encoding.causal <= causal:
+        own = program(plan, q, k, v, tuple(parameters), causal, scale)
+        output = None if own is None else run(own, q, k, v, parameters)
+        if output is not None:
+            return output
     with _exact(q.device):
         return _attention(plan, q, k, v, parameters, causal, scale, dropout, generator, bias)
+
+
+def program(plan: Plan, q: Tensor, k: Tensor, v: Tensor, given: Tuple[str, ...], causal: bool, scale: float
+            ) -> Optional[programs.Program]:
+    """That of a plan for tensors of these shapes, if there is one."""
+    prepared = _prepared(plan, q.device)
+    if q.dim() == 3:
+        return None
+    key = q.shape, k.shape, v.shape, q.dtype, given, causal, scale
+    if key not in prepared.programs:
+        with torch.inference_mode(False), torch.no_grad(), _exact(q.device):
+            prepared.programs[key] = programs.program(prepared, q, k, v, causal, scale, given)
+    return prepared.programs[key]
+
+
+def run(own: programs.Program, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str, Tensor]) -> Optional[Tensor]:
+    """None where PyTorch turns out not to compile it."""
+    if torch.is_autocast_enabled(q.device.type):
+        with _exact(q.device):
+            return own(q, k, v, parameters)
+    return own(q, k, v, parameters)
 
 
 def _attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str, Tensor], causal: bool, scale: float,

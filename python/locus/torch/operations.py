@@ -26,7 +26,7 @@ class Live:
     def __init__(self, form: Form, fixed: Dict[str, Union[Tensor, int, float]], parameters: Dict[str, Tensor],
                  store: Dict[Any, Any]) -> None:
         self.form, self.kind, self.law = form, form.kind, form.law
-        self._store = store
+        self._store, self._fixed = store, fixed
         self.arrays: Dict[str, Array] = dict(fixed)
         for name, (parameter, first) in form.parameters.items():
             if parameter not in parameters:
@@ -37,6 +37,10 @@ class Live:
             if own.numel() != int(np.prod(shape)):
                 own = own[:, first:first + shape[1]]
             self.arrays[name] = own.reshape(shape)
+
+    def again(self, parameters: Dict[str, Tensor]) -> Live:
+        """The same with other values of parameters."""
+        return Live(self.form, self._fixed, parameters, self._store)
 
     def learned(self, name: str) -> bool:
         return name in self.form.parameters
@@ -180,14 +184,19 @@ def phases(form: Live, role: str) -> Tensor:
     return torch.exp(1j * angle + growth)
 
 
+def cosines_of(form: Live, heads: int, role: str) -> Tuple[Tensor, Tensor]:
+    """cos and sin of the angles by which heads are turned: [tokens, heads or 1, pairs]."""
+    tables = phases(form, role)
+    phase = (tables if len(tables) == 1 else by_head(tables, heads)).transpose(0, 1)
+    factor = form.arrays["factor"] if role in ("query", "key") else 1.0
+    return factor * phase.real, (-factor if role == "output" else factor) * phase.imag
+
+
 def cosines(form: Live, x: Tensor, role: str) -> Tuple[Tensor, Tensor]:
-    """cos and sin of the angles by which x [tokens, heads, dim] is turned: [tokens, heads or 1, pairs]."""
+    """The same for x [tokens, heads, dim], in its type."""
     def made() -> Tuple[Tensor, Tensor]:
-        tables = phases(form, role)
-        phase = (tables if len(tables) == 1 else by_head(tables, x.shape[1])).transpose(0, 1)
-        factor = form.arrays["factor"] if role in ("query", "key") else 1.0
-        sign = -factor if role == "output" else factor
-        return (factor * phase.real).to(x.dtype), (sign * phase.imag).to(x.dtype)
+        cosine, sine = cosines_of(form, x.shape[1], role)
+        return cosine.to(x.dtype), sine.to(x.dtype)
 
     return made() if form.form.parameters else form.once(("cosines", role, x.dtype, x.shape[1]), made)
 
@@ -288,3 +297,35 @@ def embedded(forms: List[Live], x: Tensor, role: str) -> Tensor:
             vectors = torch.nn.functional.pad(vectors, (0, form.count - vectors.shape[1]))
         x = x + vectors.to(x.dtype)[a["row"]]
     return x
+
+
+# ---- scores ----
+
+
+def cell_values(live: Live, heads: int, dtype: torch.dtype) -> Tensor:
+    """[heads, cells] in the type of what is learned; what is not is float32, unless that is less than `dtype`."""
+    a, law = live.arrays, live.law if live.form.parameters else ""
+    values = a["values"] if law or dtype == torch.float64 else a["values"].float()
+    if law == "slope":
+        values = -a["slope"][:, None] * a["distance"]
+    elif law == "power":
+        values = a["rate"][:, None] ** a["distance"]
+    elif law == "bucket":
+        values = a["bias"][a["bucket"]].T
+    elif law == "logarithm":
+        values = -a["a"][:, None] * torch.log1p(a["b"][:, None] * a["distance"])
+    return by_head(values, heads)
+
+
+def hides(settings: Dict[str, Any], causal: bool) -> bool:
+    return bool(causal or settings.get("chunk") or settings.get("window"))
+
+
+def sees(settings: Dict[str, Any], causal: bool, t: Tensor, j: Tensor) -> Tensor:
+    """Whether a query with the keys 0 … t up to itself sees key j."""
+    seen = j <= t if causal else j == j
+    if settings.get("chunk"):
+        seen = seen & (t >= 0) & (t // settings["chunk"] == j // settings["chunk"])
+    if settings.get("window"):
+        seen = seen & (((t - j).abs() < settings["window"]) | (j < settings["keep"]))
+    return seen

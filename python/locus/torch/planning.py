@@ -64,16 +64,16 @@ def forget() -> None:
 
 # ---- calls that say nothing but tensors, an encoding, positions and a mask: the plan of the last one alike ----
 
-_alike: Dict[Any, Tuple[Plan, bool, Any]] = {}
+_alike: Dict[Any, Tuple[Any, bool, Any]] = {}
 
 
-def alike(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...]) -> Optional[Tuple[Plan, bool, Any]]:
-    """The plan, and whether calls can be plain. `said`: positions first, which are known by what they are, not by what is
+def alike(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...]) -> Optional[Tuple[Any, bool, Any]]:
+    """The plan (from forms: its program), and whether calls can be plain. `said`: positions first, which are known by what they are, not by what is
     in them."""
     return _alike.get((q.shape, k.shape, v.shape, id(said[0]), said[1:]))
 
 
-def remember(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], plan: Plan, plain: bool) -> None:
+def remember(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], plan: Any, plain: bool) -> None:
     if len(_alike) >= _MOST_PLANS:
         _alike.clear()
     _alike[q.shape, k.shape, v.shape, id(said[0]), said[1:]] = plan, plain, said[0]

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: MIT
+"""Attention from forms as one program for tensors of a shape, a type and a device: what positions say is made once and
+kept with the plan, so that a call turns queries and keys with one kernel (turning.py) and leaves the rest to
+PyTorch's fused attention. Serves sequences of one length; forms.py does everything else.
+
+Where positions change scores, one of three:
+
+  masks   what is added depends on the difference of index alone, d = i − j: a vector over d, of which a mask is a view
+          that is copied. Queries are taken in tiles; the last tile's mask, shifted, is that of every other
+  flex    FlexAttention, compiled, for long sequences in half types and for what no mask of differences says
+  shaw    vectors of keys (`relative`): as masks, with a part of its own of each query"""
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Callable, Dict, List, Optional, Tuple
+from weakref import ref
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from . import flex, turning
+from .operations import Live, by_head, cell_values, hides, sees
+
+Learned = Dict[str, Tensor]
+HALF = (torch.bfloat16, torch.float16)
+# From so many keys on FlexAttention is ahead of masks, in half types (H200).
+FLEX_FROM = 2048
+_TILE = 1024
+# Masks that are kept, in bytes, of all programs together; those that would not fit are made at each call.
+_MOST_BYTES = 1 << 29
+_masks: OrderedDict[Any, Tensor] = OrderedDict()  # by references to their programs, which forget them when they end
+
+
+def _kept(owner: Any, make: Callable[[], Tensor]) -> Tensor:
+    key = ref(owner)
+    found = _masks.get(key)
+    if found is None:
+        with torch.inference_mode(False), torch.no_grad():
+            found = make()
+        _masks[ref(owner, lambda gone: _masks.pop(gone, None))] = found
+        total = sum(own.numel() * own.element_size() for own in list(_masks.values()))
+        while total > _MOST_BYTES and _masks:
+            _, gone = _masks.popitem(last=False)
+            total -= gone.numel() * gone.element_size()
+    else:
+        _masks.move_to_end(key)
+    return found
+
+
+# ---- what depends on the difference of index alone ----
+
+
+def _stepping(cells: Any) -> Optional[int]:
+    """By how much each number is above the one before, modulo 2³²."""
+    steps = np.unique(np.diff(cells.astype(np.int64)) % 2**32)
+    return None if len(steps) > 1 else int(steps[0]) if len(steps) else 0
+
+
+def _cells_by_difference(live: Live, queries: Any, keys: Any) -> Optional[Tensor]:
+    """The cell of each difference −(n − 1) … m − 1, or None where it is no function of that."""
+    of_query, of_key = live.form.arrays["query_cell"][queries], live.form.arrays["key_cell"][keys]
+    up, down = _stepping(of_query), _stepping(of_key)
+    if up is None or down is None or (up + down) % 2**32 and min(len(queries), len(keys)) > 1:
+        return None
+    up = up if len(queries) > 1 else -down
+    first = int(of_query[0]) + int(of_key[0])
+    own = (first + up * np.arange(1 - len(keys), len(queries), dtype=np.int64)) % 2**32
+    return torch.from_numpy(own).to(live.arrays["query_cell"].device)
+
+
+def _seen(settings: Dict[str, Any], causal: bool, m: int, n: int) -> Optional[Callable[[Tensor], Tensor]]:
+    """Of differences, which pairs are seen; None where that says nothing."""
+    window = settings.get("window")
+    if not (causal or window):
+        return None
+
+    def seen(d: Tensor) -> Tensor:
+        own = d + (n - m)
+        shown = own >= 0 if causal else own == own
+        return shown & (own.abs() < window) if window else shown
+
+    return seen
+
+
+class _Tiles:
+    """Tiles of queries, the keys that they see, and where those stand in the last tile's mask, [queries of a tile,
+    width]: column x of the tile that begins with query a is key x + a − zero. Starts are multiples of 8 numbers, as
+    PyTorch's kernels want them."""
+
+    def __init__(self, m: int, n: int, causal: bool, window: int, band: int = 0) -> None:
+        whole = m <= _TILE or m != n or not (causal or window)
+        self.size = m if whole else min(_TILE, max(256, 1 << (window - 1).bit_length())) if window else _TILE
+        self.spans: List[Tuple[int, int, int, int]] = []
+        for a in range(0, m, self.size):
+            b = min(a + self.size, m)
+            low = 0 if whole or not window else max(0, a + 1 - window) // 8 * 8
+            high = b if causal and not whole else n if whole or not window else min(n, b + window - 1)
+            self.spans.append((a, b, low, high))
+        self.zero = max(a - low for a, _, low, _ in self.spans)
+        self.width = -(-max(high - a + self.zero for a, _, _, high in self.spans) // 8) * 8
+
+    def part(self, mask: Tensor, span: Tuple[int, int, int, int]) -> Tensor:
+        a, b, low, high = span
+        first = low - a + self.zero
+        return mask[..., :b - a, first:first + high - low]
+
+
+def _spread(by_difference: Tensor, tiles: _Tiles, n: int) -> Tensor:
+    """[heads, queries of a tile, width] of [heads, differences −(n − 1) …], which ends with what lies beyond."""
+    d = torch.arange(tiles.zero - tiles.width + 1, tiles.size + tiles.zero, device=by_difference.device)
+    own = by_difference.index_select(-1, torch.clamp(d + n - 1, 0, by_difference.shape[-1] - 1).flip(0))
+    return own.unfold(-1, tiles.width, 1).flip(-2)
+
+
+# ---- programs ----
+
+
+def _repeated(x: Tensor, heads: int) -> Tensor:
+    return x if x.shape[1] == heads else x.repeat_interleave(heads // x.shape[1], 1)
+
+
+def _attended(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], causal: bool, scale: float) -> Tensor:
+    """PyTorch's attention; cuDNN's kernel is left out where gradients are wanted (forms.py says why)."""
+    grouped = q.shape[1] != k.shape[1]
+    if grouped and (mask is not None or q.dtype not in HALF):
+        k, v, grouped = _repeated(k, q.shape[1]), _repeated(v, q.shape[1]), False
+    risky = (q.is_cuda and q.dtype in HALF and torch.is_grad_enabled()
+             and (q.requires_grad or k.requires_grad or v.requires_grad) and torch.backends.cuda.cudnn_sdp_enabled())
+    if not risky:
+        return F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, enable_gqa=grouped)
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    try:
+        return F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, enable_gqa=grouped)
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(True)
+
+
+class _Sizes:
+    def __init__(self, q: Tensor, k: Tensor, causal: bool, scale: float, queries: Tensor, keys: Tensor) -> None:
+        self.batch, self.heads, self.m, self.dim = q.shape
+        self.n, self.dtype, self.device = k.shape[2], q.dtype, q.device
+        self.causal, self.scale = causal, scale
+        self.queries, self.keys = queries, keys  # tokens of the sequences, [1 or sequences, length]
+        self.wide = torch.float64 if q.dtype == torch.float64 else torch.float32
+
+
+class _Masks:
+    """Cells that are added, and what is hidden."""
+
+    def __init__(self, sizes: _Sizes, lives: List[Live], settings: Dict[str, Any], indices: List[Tensor],
+                 given: Tuple[str, ...]) -> None:
+        self.sizes, self.lives, self.indices = sizes, lives, indices
+        self.tiles = _Tiles(sizes.m, sizes.n, sizes.causal, settings.get("window") or 0)
+        self.learns = any(_learning(live, given) for live in lives)
+        seen = _seen(settings, sizes.causal, sizes.m, sizes.n)
+        d = torch.arange(1 - sizes.n, sizes.m, device=sizes.device)
+        self.hidden = None if seen is None else ~seen(d)
+
+    def by_difference(self, parameters: Learned) -> Tensor:
+        """[heads or 1, differences], −∞ where it hides."""
+        total = torch.zeros((1, len(self.indices[0]) if self.indices else self.sizes.m + self.sizes.n - 1),
+                            dtype=self.sizes.wide, device=self.sizes.device)
+        for live, index in zip(self.lives, self.indices):
+            own = live.again(parameters) if self.learns else live
+            total = total + cell_values(own, self.sizes.heads, self.sizes.wide).to(self.sizes.wide)[:, index]
+        return total if self.hidden is None else total.masked_fill(self.hidden, -torch.inf)
+
+    def mask(self, parameters: Learned) -> Tensor:
+        return _spread(self.by_difference(parameters), self.tiles, self.sizes.n).to(self.sizes.dtype)
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
+        mask = self.mask(parameters) if self.learns else _kept(self, lambda: self.mask(parameters))
+        sizes, tiles = self.sizes, self.tiles
+        if len(tiles.spans) == 1:
+            return _attended(q, k, v, tiles.part(mask, tiles.spans[0])[None], False, sizes.scale)
+        k, v = _repeated(k, sizes.heads), _repeated(v, sizes.heads)
+        return torch.cat([_attended(part, k[:, :, span[2]:span[3]], v[:, :, span[2]:span[3]],
+                                    tiles.part(mask, span)[None], False, sizes.scale)
+                          for part, span in zip(q.split(tiles.size, 2), tiles.spans)], 2)
+
+
+class _Shaw:
+    """`relative`: what a query has for each difference −window … window, q·table; other differences have the nearest
+    one's. Of a row all but its first may be taken away, which softmax does not see: then what is far behind has 0."""
+
+    def __init__(self, sizes: _Sizes, live: Live, window: int, apart: int) -> None:
+        self.sizes, self.live, self.window = sizes, live, window
+        self.tiles = _Tiles(sizes.m, sizes.n, sizes.causal, 0)
+        self.apart = apart  # key_position − query_position of index 0 of both
+        self.factor = sizes.scale if live.arrays["scaled"] else 1.0
+        self.masks: Dict[Tuple[int, int], Tuple[Tensor, Optional[Tensor]]] = {}
+
+    def _rows(self, queries: int, first: int, keys: int) -> Tuple[Tensor, Optional[Tensor]]:
+        """Rows of queries 0 …, and keys first … of these counts, and which pairs are hidden."""
+        key = queries, first, keys
+        if key not in self.masks:
+            with torch.inference_mode(False), torch.no_grad():
+                apart = (first + torch.arange(keys, device=self.sizes.device)
+                         - torch.arange(queries, device=self.sizes.device)[:, None])
+                rows = torch.clamp(apart + self.apart, -self.window, self.window) + self.window
+                hidden = apart > self.sizes.n - self.sizes.m if self.sizes.causal else None
+                self.masks[key] = rows, hidden
+        return self.masks[key]
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
+        sizes, outputs = self.sizes, []
+        table = self.live.again(parameters).arrays["key_table"].to(sizes.wide)
+        k, v = _repeated(k, sizes.heads), _repeated(v, sizes.heads)
+        for part, own, (a, b, low, high) in zip(q.split(self.tiles.size, 2), raw.split(self.tiles.size, 2),
+                                                self.tiles.spans):
+            products = (own.to(sizes.wide) @ table.mT) * self.factor
+            products = products - products[..., :1]
+            near = min(high, max(0, a - self.window - self.apart) // 8 * 8)
+            rows, hidden = self._rows(b - a, near - a, high - near)
+            bias = products.gather(-1, rows.expand(*products.shape[:2], -1, -1))
+            bias = bias if hidden is None else bias.masked_fill(hidden, -torch.inf)
+            bias = F.pad(bias.to(sizes.dtype), (near, -high % 8))[..., :high]
+            outputs.append(_attended(part, k[:, :, low:high], v[:, :, low:high], bias, False, sizes.scale))
+        return outputs[0] if len(outputs) == 1 else torch.cat(outputs, 2)
+
+
+class _Flex:
+    """FlexAttention; what it cannot do here goes to `other`."""
+
+    def __init__(self, sizes: _Sizes, modifier: Any, mask: Any, key: Any, other: Any, options: Any = None) -> None:
+        self.sizes, self.modifier, self.mask, self.key, self.other = sizes, modifier, mask, key, other
+        self.options = options
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned
+                 ) -> Optional[Tensor]:
+        k, v = _repeated(k, self.sizes.heads), _repeated(v, self.sizes.heads)
+        output = flex.attention(q, k, v, self.modifier, self.mask, self.key, self.sizes.scale, self.options)
+        return self.other(q, k, v, raw, parameters) if output is None and self.other is not None else output
+
+
+class _Plain:
+    def __init__(self, sizes: _Sizes) -> None:
+        self.sizes, self.causal = sizes, sizes.causal and sizes.m > 1
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
+        return _attended(q, k, v, None, self.causal, self.sizes.scale)
+
+
+class Program:
+    """Of q, k and v, [sequences, heads, length, dim]."""
+
+    def __init__(self, tables: Optional[Tuple[turning.Table, turning.Table]], by_kernel: bool, scores: Any) -> None:
+        self.tables, self.by_kernel, self.scores = tables, by_kernel, scores
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, parameters: Learned) -> Optional[Tensor]:
+        raw = q
+        if self.tables is not None:
+            q, k = turning.turn(q, k, self.tables, self.by_kernel)
+        return self.scores(q, k, v, raw, parameters)
+
+
+def _learning(live: Live, given: Tuple[str, ...]) -> bool:
+    return any(parameter in given for parameter, _ in live.form.parameters.values())
+
+
+def _straight(live: Live, sizes: _Sizes, queries: Any, keys: Any) -> Optional[int]:
+    """key_position − query_position of index 0 of both, where positions count on by 1."""
+    of_query, of_key = (live.form.arrays[f"{name}_position"][own] for name, own in (("query", queries), ("key", keys)))
+    if (np.diff(of_query) != 1).any() or (np.diff(of_key) != 1).any():
+        return None
+    return int(of_key[0]) - int(of_query[0])
+
+
+def _modifier(lives: List[Live], indices: List[Optional[Tensor]], sizes: _Sizes) -> Tuple[Any, Any]:
+    """What FlexAttention does to a score with cells that nothing learns, and what tells this from others."""
+    tables: List[Any] = []
+    for live, index in zip(lives, indices):
+        if index is not None and live.law == "slope" and len(lives) == 1:
+            distance = live.form.arrays["distance"][index.cpu().numpy()]
+            away = np.arange(1 - sizes.n, sizes.m)
+            zero = int(away[np.argmin(distance)])
+            if np.array_equal(distance, np.abs(away - zero)):
+                slopes = by_head(torch.as_tensor(live.arrays["slope"], device=sizes.device).reshape(-1, 1), sizes.heads)
+                return flex.sloped(slopes.float().flatten().contiguous(), zero), ("slope", zero)
+        values = cell_values(live, sizes.heads, torch.float32).float()
+        if index is None:
+            tables.append((values.contiguous(), flex.wrapped(live.arrays["query_cell"][sizes.queries], sizes.batch),
+                           flex.wrapped(live.arrays["key_cell"][sizes.keys], sizes.batch), live.form.multiplies))
+        else:
+            tables.append((values[:, index].contiguous(), sizes.n - 1, None, live.form.multiplies))
+    return flex.modifier(tables, 0.0), tuple((own[0].shape, own[2] is None, own[3]) for own in tables)
+
+
+def program(prepared: Any, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float,
+            given: Tuple[str, ...], way: Optional[str] = None) -> Optional[Program]:
+    """None where forms.py has to do it. `given`: names of parameters that the caller has. `way`: "masks" or "flex", where
+    it is not to be chosen here, as for measurements."""
+    if len(prepared.blocks) != 1 or prepared.place is not None or None in prepared.blocks[0].first:
+        return None
+    block, forms = prepared.blocks[0], prepared.live({})
+    (sequences, m), n = block.queries.shape, block.keys.shape[1]
+    if q.shape[0] != sequences or (q.shape[2], k.shape[2]) != (m, n) or not m or not n or (causal and m > n):
+        return None
+    settings: Dict[str, Any] = next((x.arrays for x in forms if x.kind == "settings" and not x.form.roles), {})
+    alike = sequences == 1 or block.alike
+    sizes = _Sizes(q, k, causal, scale or settings.get("scale") or q.shape[3] ** -0.5,
+                   block.queries[:1] if alike else block.queries, block.keys[:1] if alike else block.keys)
+    roles = {role for live in forms if live.kind != "vectors" for role in live.form.roles}
+    if roles & {"value", "output"} or settings.get("cap") or "sinks" in settings:
+        return None
+    tables = None
+    if roles:
+        tables = tuple(turning.table_of(forms, role, x.shape[1], q.shape[3], sequences, q.dtype, q.device)
+                       for role, x in (("query", q), ("key", k)))
+        if None in tables or not torch.equal(tables[0].partner, tables[1].partner):
+            return None
+    lives = [live for live in forms if not live.form.roles and live.kind != "settings"]
+    scores = _scores(sizes, lives, settings, alike, q, v, given, way)
+    if scores is None:
+        return None
+    return Program(tables, tables is not None and turning.serves(tables, q.device), scores)
+
+
+def _scores(sizes: _Sizes, lives: List[Live], settings: Dict[str, Any], alike: bool, q: Tensor, v: Tensor,
+            given: Tuple[str, ...], way: Optional[str]) -> Any:
+    m, n, causal = sizes.m, sizes.n, sizes.causal
+    straight = not (settings.get("chunk") or settings.get("window"))
+    if not lives and straight and (not causal or m == n or m == 1):
+        return _Plain(sizes)
+    queries, keys = sizes.queries[0].cpu().numpy(), sizes.keys[0].cpu().numpy()
+    if len(lives) == 1 and lives[0].kind == "content" and straight and alike and "value_table" not in lives[0].arrays:
+        apart = _straight(lives[0], sizes, queries, keys) if causal else None
+        return None if apart is None else _Shaw(sizes, lives[0], int(lives[0].arrays["window"]), apart)
+    if any(live.kind != "cells" or live.form.multiplies for live in lives):
+        return None
+    indices = [_cells_by_difference(live, queries, keys) if alike else None for live in lives]
+    masks = None
+    if None not in indices and not settings.get("chunk") and not (settings.get("window") and settings.get("keep")):
+        masks = _Masks(sizes, lives, settings, indices, given)
+    if way == "masks":
+        return masks
+    learns = any(_learning(live, given) for live in lives)
+    if learns or not flex.serves(q, v, n, sizes.dtype if way is None else torch.bfloat16) or (
+            way is None and masks is not None and (n < FLEX_FROM or sizes.dtype not in HALF)):
+        return masks
+    seen = hides(settings, causal)
+    mask = None if not seen else flex.block_mask(lambda i, j: sees(settings, causal, i + (n - m), j), m, n, q.device)
+    modified, kind = _modifier(lives, indices, sizes)
+    key = kind, causal, *(settings.get(x) for x in ("window", "keep", "chunk"))
+    options = {"FLOAT32_PRECISION": "'tf32x3'"} if way == "flex3" else None
+    return _Flex(sizes, modified, mask, key, masks, options)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""Rotations of queries and keys at once, by one kernel of Triton where there is one:
+
+    y_i = c_i x_i + s_i x_partner(i)
+
+of each token's own c and s, which hold every turn of pairs that nothing learned makes, whatever the order of its pairs:
+coordinates without a pair have c = 1, s = 0. Where there is no Triton, and in programs that PyTorch compiles, the same
+is a sum of products."""
+from __future__ import annotations
+
+import warnings
+from typing import Any, Dict, List, Optional, Tuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from .operations import Live, by_head, cosines_of, side, wide
+
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    triton = None
+
+# Kinds of devices where the kernel runs.
+DEVICES = {"cuda"}
+_ROWS, _HEADS = 16, 4  # of one program of the kernel
+
+
+class Table:
+    """c and s of one role, [rows, 1 or heads, 2, dim], in float32, or in double for double; `partner` [dim]. Sequences
+    that stand alike share their rows: `step` is how many rows each has of its own, or 0."""
+
+    def __init__(self, both: Tensor, partner: Tensor, step: int) -> None:
+        self.both, self.partner, self.step = both, partner, step
+        self.heads = both.shape[1]
+
+
+def table_of(forms: List[Live], role: str, heads: int, dim: int, sequences: int, dtype: torch.dtype,
+             device: torch.device) -> Optional[Table]:
+    """None where something else than turns of pairs, each in elements of its own, acts on this role, or something
+    learned. Without any form it is a table of ones."""
+    acting = [live for live in forms if role in live.form.roles and live.kind != "vectors"]
+    free, tokens = np.ones(dim, dtype=bool), 0
+    for live in acting:
+        own = slice(live.form.first, live.form.first + live.form.count)
+        if live.kind != "turn" or live.form.parameters or "basis" in live.arrays or not free[own].all():
+            return None
+        free[own] = False
+        tokens = len(live.arrays[f"{side(role)}_coarse.0"])
+    if not acting:
+        return None
+    c = torch.ones((tokens, 1, dim), dtype=wide(device), device=device)
+    s, partner = torch.zeros_like(c), torch.arange(dim, dtype=torch.int32, device=device)
+    for live in acting:
+        cosine, sine = cosines_of(live, heads, role)
+        if cosine.shape[1] > c.shape[1]:
+            c, s = c.expand(-1, heads, -1).clone(), s.expand(-1, heads, -1).clone()
+        one, other = (torch.from_numpy(live.form.arrays["pair"].astype(np.int64)) + live.form.first).to(device).unbind(1)
+        c[..., one] = c[..., other] = cosine
+        s[..., one], s[..., other] = -sine, sine
+        partner[one], partner[other] = other.to(torch.int32), one.to(torch.int32)
+        if "flip" in live.arrays and live.form.count % 2 == 1:
+            odd = live.arrays[f"{side(role)}_position.0"] % 2 == 1
+            flips = by_head(live.arrays["flip"], heads) < live.form.count
+            sign = torch.where(odd[:, None] & flips[None, :], -1.0, 1.0).to(c.dtype)
+            c, s = (c.expand(-1, heads, -1).clone(), s.expand(-1, heads, -1).clone()) if c.shape[1] == 1 else (c, s)
+            c[..., live.form.first + live.form.count - 1] = sign
+    both = torch.stack((c, s), 2).to(dtype if dtype == torch.float64 else torch.float32)
+    apart = both.unflatten(0, (sequences, -1))
+    alike = sequences == 1 or device.type != "meta" and bool((apart == apart[:1]).all())
+    return Table(apart[0].contiguous() if alike else both, partner, 0 if alike else tokens // sequences)
+
+
+# ---- PyTorch's operations ----
+
+
+def _plain(x: Tensor, table: Table) -> Tensor:
+    """x [sequences, heads, length, dim]."""
+    c, s = table.both.unbind(2)
+    if table.step:
+        c, s = (own.unflatten(0, (-1, table.step)).transpose(1, 2) for own in (c, s))
+    else:
+        c, s = c.transpose(0, 1), s.transpose(0, 1)
+    own = x.to(table.both.dtype)
+    return (own * c + own.index_select(-1, table.partner) * s).to(x.dtype)
+
+
+# ---- one kernel ----
+
+if triton is not None:
+    @triton.jit
+    def _part(x, y, table, partner, tile, group, batch, x_batch, x_head, x_row, y_batch, y_head, y_row, rows, heads, step,
+              BACK: tl.constexpr, EACH: tl.constexpr, DIM: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
+              HEADS: tl.constexpr):
+        row, i = tile * ROWS + tl.arange(0, ROWS), tl.arange(0, WIDTH)
+        other = tl.load(partner + i, mask=i < DIM, other=0)
+        inside = (row < rows)[:, None] & (i < DIM)[None, :]
+        far, wide_batch = row.to(tl.int64)[:, None], batch.to(tl.int64)
+        per_row = 2 * DIM * (heads if EACH else 1)
+        own = table + (wide_batch * step + far) * per_row
+        from_x = x + wide_batch * x_batch + far * x_row
+        to_y = y + wide_batch * y_batch + far * y_row
+        at_s = DIM + (other if BACK else i)  # its transpose, for gradients
+        if not EACH:
+            c, s = tl.load(own + i[None, :], mask=inside), tl.load(own + at_s[None, :], mask=inside)
+        for number in tl.static_range(HEADS):
+            head = group * HEADS + number
+            seen = inside & (head < heads)
+            if EACH:
+                c = tl.load(own + head * 2 * DIM + i[None, :], mask=seen)
+                s = tl.load(own + head * 2 * DIM + at_s[None, :], mask=seen)
+            a = tl.load(from_x + head * x_head + i[None, :], mask=seen).to(c.dtype)
+            b = tl.load(from_x + head * x_head + other[None, :], mask=seen).to(c.dtype)
+            tl.store(to_y + head * y_head + i[None, :], (a * c + b * s).to(y.dtype.element_ty), mask=seen)
+
+    @triton.jit(do_not_specialize=["q_rows", "k_rows", "q_groups", "q_step", "k_step"])
+    def _kernel(q, k, q_out, k_out, q_table, k_table, partner, q_batch, q_head, q_row, k_batch, k_head, k_row, r_batch,
+                r_head, r_row, t_batch, t_head, t_row, q_rows, k_rows, q_heads, k_heads, q_groups, q_step, k_step,
+                BACK: tl.constexpr, EACH: tl.constexpr, DIM: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
+                HEADS: tl.constexpr):
+        tile, group, batch = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+        if group < q_groups:
+            _part(q, q_out, q_table, partner, tile, group, batch, q_batch, q_head, q_row, r_batch, r_head, r_row, q_rows,
+                  q_heads, q_step, BACK, EACH, DIM, WIDTH, ROWS, HEADS)
+        else:
+            _part(k, k_out, k_table, partner, tile, group - q_groups, batch, k_batch, k_head, k_row, t_batch, t_head,
+                  t_row, k_rows, k_heads, k_step, BACK, EACH, DIM, WIDTH, ROWS, HEADS)
+
+
+def _launched(q: Tensor, k: Tensor, tables: Tuple[Table, Table], back: bool) -> Tuple[Tensor, Tensor]:
+    q = q if q.stride(3) == 1 else q.contiguous()
+    k = k if k.stride(3) == 1 else k.contiguous()
+    made, other = torch.empty_like(q), torch.empty_like(k)
+    (batch, q_heads, q_rows, dim), (_, k_heads, k_rows, _) = q.shape, k.shape
+    groups = -(-q_heads // _HEADS)
+    grid = (-(-max(q_rows, k_rows) // _ROWS), groups - (-k_heads // _HEADS), batch)
+    _kernel[grid](q, k, made, other, tables[0].both, tables[1].both, tables[0].partner, *q.stride()[:3], *k.stride()[:3],
+                  *made.stride()[:3], *other.stride()[:3], q_rows, k_rows, q_heads, k_heads, groups, tables[0].step,
+                  tables[1].step, BACK=back, EACH=tables[0].heads > 1, DIM=dim, WIDTH=triton.next_power_of_2(dim),
+                  ROWS=_ROWS, HEADS=_HEADS)
+    return made, other
+
+
+class _Turn(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, tables: Tuple[Table, Table], q: Tensor, k: Tensor) -> Tuple[Tensor, Tensor]:
+        ctx.tables = tables
+        return _launched(q, k, tables, False)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dq: Tensor, dk: Tensor) -> Tuple[None, Tensor, Tensor]:
+        return (None, *_launched(dq, dk, ctx.tables, True))
+
+
+def serves(tables: Tuple[Table, Table], device: torch.device) -> bool:
+    """Whether the kernel does it."""
+    return (triton is not None and device.type in DEVICES and (tables[0].heads > 1) == (tables[1].heads > 1)
+            and _compiles(device))
+
+
+_known: Dict[torch.device, bool] = {}
+
+
+def _compiles(device: torch.device) -> bool:
+    """Whether Triton can make kernels here, for which it wants a C compiler and a device that it knows."""
+    if device not in _known:
+        x = torch.zeros((1, 1, 1, 2), device=device)
+        table = Table(torch.zeros((1, 1, 2, 2), device=device), torch.zeros(2, dtype=torch.int32, device=device), 0)
+        try:
+            _launched(x, x, (table, table), False)
+            _known[device] = True
+        except Exception as error:  # whatever it is, PyTorch's operations do the same
+            _known[device] = False
+            warnings.warn("locus.torch: Triton cannot compile here, so that rotations are several operations: "
+                          f"{type(error).__name__}: {error}".splitlines()[0], stacklevel=2)
+    return _known[device]
+
+
+def turn(q: Tensor, k: Tensor, tables: Tuple[Table, Table], by_kernel: bool) -> Tuple[Tensor, Tensor]:
+    """q and k [sequences, heads, length, dim], each by its table."""
+    if not by_kernel or q.numel() == 0 or k.numel() == 0:
+        return _plain(q, tables[0]), _plain(k, tables[1])
+    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad):
+        turned: Tuple[Tensor, Tensor] = _Turn.apply(tables, q, k)
+        return turned
+    return _launched(q, k, tables, False)
