@@ -7,12 +7,15 @@ backward, causal, in bfloat16 and float32.
   window     a sliding window of 512 keys, beside the same two
   relative   Shaw's vectors of keys: beside a mask that is made of queries in the time, and FlexAttention, which reads
              products of queries and vectors made in the time
+  t5         a learned bias for each bucket of distances: beside a mask that is made of the bias in the time
+  calls      what one call of rope costs the processor, in µs, and how many kernels it starts
   step       a training step of a Llama-like decoder, 6 layers of 512, autocast to bfloat16, beside rotate-half
 
 Answers are compared before anything is timed; a program that fails is left out, with its reason. Times are medians of
 --repeats, each of as many calls as take 20 ms, with the device waited for at both ends. Rows go to OUT/torch_device.jsonl
 as they come; after --seconds no further row is begun. Usage: PYTHONPATH=WHEREVER python3 bench/torch_device.py --out OUT
-[--device cuda] [--cases rope,…] [--dtypes bfloat16,float32] [--lengths 2048,…] [--tokens 8192] [--seconds 150]"""
+[--device cuda] [--cases rope,…] [--dtypes bfloat16,float32] [--lengths 2048,…] [--tokens 8192] [--seconds 150]
+[--ways masks,flex,flex3]: also each of the ways to make scores (locus/torch/programs.py), whichever is chosen"""
 import argparse
 import functools
 import json
@@ -25,7 +28,8 @@ from torch.nn import functional as F
 
 import locus
 import locus.torch
-from torch_attention import DIM, HEADS, WINDOW, Model, angles, answer, causal_mask, distances, numbers, slopes, turn
+from locus.torch import forms, programs
+from torch_attention import DIM, HEADS, WINDOW, Model, angles, answer, causal_mask, distances, numbers, slopes, t5_rows, turn
 
 # Of the largest number of a tensor.
 ERRORS = {torch.float32: 2e-4, torch.bfloat16: 4e-2}
@@ -108,7 +112,21 @@ def of_relative(length, dtype):
     return "relative", {"mask": masked, "flex": fused}
 
 
-CASES = {"rope": of_rope, "alibi": of_alibi, "window": of_window, "relative": of_relative}
+def of_t5(length, dtype):
+    rows = t5_rows(length).to(torch.get_default_device())
+    hidden = causal_mask(torch.zeros(length, length, dtype=dtype))
+
+    def masked():
+        def program(q, k, v, bias):
+            mask = bias.to(dtype)[rows].movedim(-1, 0) + hidden
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask[None])
+
+        return program
+
+    return "t5(direction=causal)", {"mask": masked}
+
+
+CASES = {"t5": of_t5, "rope": of_rope, "alibi": of_alibi, "window": of_window, "relative": of_relative}
 
 
 # ---- time ----
@@ -183,6 +201,9 @@ def peak(call, device):
     return round(torch.cuda.max_memory_allocated(device) / 2**20)
 
 
+WAYS = {"masks": ("alibi", "window"), "flex": ("alibi", "window"), "flex3": ("alibi", "window")}
+
+
 def run_case(name, length, dtype, options):
     torch.manual_seed(length)
     batch, (spec, peers) = max(1, options.tokens // length), CASES[name](length, dtype)
@@ -195,7 +216,16 @@ def run_case(name, length, dtype, options):
         return locus.torch.attention(q, k, v, spec, parameters=dict(zip(initial, parameters)), is_causal=True,
                                      backend="forms")
 
+    def by(way):
+        q, k, v = inputs[:3]
+        plan = locus.Encoding(spec).plan(locus.positions(None, offsets=[i * length for i in range(batch + 1)]),
+                                         HEADS, DIM)
+        with torch.no_grad():
+            own = programs.program(forms._prepared(plan, q.device), q, k, v, True, 0.0, tuple(initial), way)
+        return lambda q, k, v, *parameters: own(q, k, v, dict(zip(initial, parameters)))
+
     upstream = torch.randn(batch, HEADS, length, DIM, dtype=dtype)
+    peers = {**peers, **{f"locus by {way}": functools.partial(by, way) for way in options.ways if name in WAYS[way]}}
     wanted = {each: own for each, own in peers.items() if each not in options.without}
     kept, left_out = checked({"locus": lambda: program, **wanted}, inputs, upstream, ERRORS[dtype])
     for way in ("forward", "both"):
@@ -236,8 +266,50 @@ def run_step(length, options):
     report(row, medians(calls, options), {}, {}, options)
 
 
+def of_processor(call, options, count=200):
+    """Microseconds of one call, of the thread that makes it, with the device's queue empty at the start."""
+    for _ in range(3):
+        call()
+    waited(options.device)
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    spent = time.perf_counter() - start
+    waited(options.device)
+    return spent / count * 1e6
+
+
+def started(call, options):
+    """The kernels that a call starts, by name."""
+    from torch.profiler import ProfilerActivity, profile
+    kind = ProfilerActivity.CUDA if options.device.type == "cuda" else ProfilerActivity.CPU
+    call()
+    waited(options.device)
+    with profile(activities=[kind]) as found:
+        call()
+        waited(options.device)
+    return [event.name for event in found.events() if options.device.type == "cpu" or "CUDA" in str(event.device_type)]
+
+
+def run_calls(dtype, options):
+    (spec, peers), length = of_rope(128, dtype), 128
+    inputs = [torch.randn(1, length, HEADS, DIM, dtype=dtype).transpose(1, 2).requires_grad_() for _ in range(3)]
+    upstream, kernels = torch.randn(1, HEADS, length, DIM, dtype=dtype), {}
+    all_of = {"locus": lambda q, k, v: locus.torch.attention(q, k, v, spec, is_causal=True, backend="forms"),
+              **{name: make() for name, make in peers.items() if name not in options.without}}
+    for way in ("forward", "both"):
+        calls = {name: call_of(program, inputs, upstream if way == "both" else None)
+                 for name, program in all_of.items()}
+        times = {name: round(of_processor(call, options), 1) for name, call in calls.items()}
+        said = {}
+        kernels = {name: attempt(said, lambda call=call: started(call, options)) for name, call in calls.items()}
+        row = {"case": "calls", "dtype": str(dtype)[6:], "length": length, "pass": way,
+               "kernels": {name: own and len(own) for name, own in kernels.items()}, "of_locus": kernels["locus"]}
+        report({**row, "microseconds": times}, {}, {}, said, options)
+
+
 def report(row, times, memory, left_out, options):
-    peer = min((name for name in times if name != "locus"), key=times.get, default=None)
+    peer = min((name for name in times if not name.startswith("locus")), key=times.get, default=None)
     name = torch.cuda.get_device_name(options.device) if options.device.type == "cuda" else "cpu"
     row = {**row, "device": name, "torch": torch.__version__, "locus": locus.__version__, "median_ms": times,
            "peer": peer, "ratio": round(times[peer] / times["locus"], 3) if peer and "locus" in times else None,
@@ -252,23 +324,26 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True, help="a folder, made if it is not there")
     parser.add_argument("--device", type=torch.device, default=torch.device("cuda"))
-    parser.add_argument("--cases", default="rope,alibi,window,relative,step")
+    parser.add_argument("--cases", default="calls,rope,step,alibi,window,relative,t5")
     parser.add_argument("--dtypes", default="bfloat16,float32")
-    parser.add_argument("--lengths", type=numbers, default=[2048, 8192, 512, 4096, 1024])
+    parser.add_argument("--lengths", type=numbers, default=[8192, 512, 2048, 4096, 1024])
     for name, value in (("tokens", 8192), ("repeats", 5), ("seconds", 150)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--without", default="", help="peers that are left out, as flex, which takes long to compile")
+    parser.add_argument("--ways", default="", help="masks, flex, flex3: also these, whichever is chosen")
     options = parser.parse_args()
-    options.without = options.without.split(",")
+    words = (lambda text: [word for word in text.split(",") if word])
+    options.without, options.ways = words(options.without), words(options.ways)
     os.makedirs(options.out, exist_ok=True)
     torch.set_default_device(options.device)
     torch._dynamo.config.recompile_limit = 64
     cases, until = options.cases.split(","), time.monotonic() + options.seconds
-    rows = [functools.partial(run_step, length, options) for length in options.lengths[:3] if "step" in cases]
+    types = [getattr(torch, own) for own in options.dtypes.split(",")]
+    rows = [functools.partial(run_calls, types[0], options)] if "calls" in cases else []
     for length in options.lengths:
-        for dtype in options.dtypes.split(","):
-            rows += [functools.partial(run_case, name, length, getattr(torch, dtype), options)
-                     for name in cases if name != "step"]
+        for name in cases:
+            rows += [functools.partial(run_step, length, options)] if name == "step" and length != 4096 else []
+            rows += [functools.partial(run_case, name, length, own, options) for own in types if name in CASES]
     for number, row in enumerate(rows):
         if time.monotonic() > until:
             print(f"torch_device: {len(rows) - number} of {len(rows)} rows were not begun within {options.seconds} s")

@@ -111,7 +111,8 @@ def _spread(by_difference: Tensor, tiles: _Tiles, n: int) -> Tensor:
     """[heads, queries of a tile, width] of [heads, differences −(n − 1) …], which ends with what lies beyond."""
     d = torch.arange(tiles.zero - tiles.width + 1, tiles.size + tiles.zero, device=by_difference.device)
     own = by_difference.index_select(-1, torch.clamp(d + n - 1, 0, by_difference.shape[-1] - 1).flip(0))
-    return own.unfold(-1, tiles.width, 1).flip(-2)
+    back = torch.arange(tiles.size - 1, -1, -1, device=own.device)
+    return own.unfold(-1, tiles.width, 1).index_select(-2, back)  # contiguous, which a flip of what overlaps is not
 
 
 # ---- programs ----
@@ -292,7 +293,7 @@ def program(prepared: Any, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale:
             given: Tuple[str, ...], way: Optional[str] = None) -> Optional[Program]:
     """None where forms.py has to do it. `given`: names of parameters that the caller has. `way`: "masks" or "flex", where
     it is not to be chosen here, as for measurements."""
-    if len(prepared.blocks) != 1 or prepared.place is not None or None in prepared.blocks[0].first:
+    if q.is_meta or len(prepared.blocks) != 1 or prepared.place is not None or None in prepared.blocks[0].first:
         return None
     block, forms = prepared.blocks[0], prepared.live({})
     (sequences, m), n = block.queries.shape, block.keys.shape[1]
