@@ -7,7 +7,8 @@ backward, causal, in bfloat16 and float32.
   window     a sliding window of 512 keys, beside the same two
   relative   Shaw's vectors of keys: beside a mask that is made of queries in the time, and FlexAttention, which reads
              products of queries and vectors made in the time
-  t5         a learned bias for each bucket of distances: beside a mask that is made of the bias in the time
+  t5         a learned bias for each bucket of distances: beside a mask that is made of the bias in the time, and
+             FlexAttention, which looks it up
   calls      what one call of rope costs the processor, in µs, and how many kernels it starts
   step       a training step of a Llama-like decoder, 6 layers of 512, autocast to bfloat16, beside rotate-half
 
@@ -123,7 +124,19 @@ def of_t5(length, dtype):
 
         return program
 
-    return "t5(direction=causal)", {"mask": masked}
+    def fused():
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+        own = create_block_mask(lambda b, h, i, j: i >= j, None, None, length, length,
+                                device=torch.get_default_device())
+        buckets = rows[-1].flip(0)  # of distances 0 …
+
+        def program(q, k, v, bias):
+            values = bias[buckets].T.contiguous()
+            return flex_attention(q, k, v, lambda score, b, h, i, j: score + values[h, torch.clamp(i - j, min=0)], own)
+
+        return torch.compile(program, dynamic=False)
+
+    return "t5(direction=causal)", {"mask": masked, "flex": fused}
 
 
 CASES = {"t5": of_t5, "rope": of_rope, "alibi": of_alibi, "window": of_window, "relative": of_relative}
