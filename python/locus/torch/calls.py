@@ -114,16 +114,19 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
     Backends draw different dropout. `bias`: added to scores, differentiable, −inf hides a key: ``[queries, keys]``,
     ``[heads, …]`` or ``[batch, heads, …]``, each also 1 for all; with `offsets` counted within each sequence."""
     traced = eager.traced(q)
-    said = None
-    if not (traced or parameters or dropout_p) and backend in _BACKENDS and (
+    said, learned = None, named(parameters)
+    if not (traced or dropout_p) and backend in _BACKENDS and (
             bias is offsets is key_positions is None and (positions is None or isinstance(positions, Positions))):
-        said = positions, encoding, is_causal, enable_gqa
         factor = 0.0 if scale is None else scale_of(scale)
-        if backend != "forms" and (backend == "locus" or q.is_cpu):
+        if backend == "forms" or backend == "auto" and not q.is_cpu:
+            said = (positions, encoding, is_causal, enable_gqa, factor, q.dtype, k.dtype, v.dtype, q.device, k.device,
+                    v.device, *learned)
+            found = eager.again_from_forms(q, k, v, said, learned)
+        elif not learned:
+            said = positions, encoding, is_causal, enable_gqa
             found = eager.again(q, k, v, said, is_causal, factor)
         else:
-            said = (*said, factor, q.dtype, k.dtype, v.dtype, q.device, k.device, v.device)
-            found = eager.again_from_forms(q, k, v, said)
+            found = None
         if found is not None:
             return found
     own_offsets = None if offsets is None else torch.as_tensor(offsets)
@@ -134,13 +137,13 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
             -2 if own_offsets is None else 0]:
         raise ShapeError("causal attention of more keys than queries, or fewer: say where both stand, with positions "
                          "and key_positions")
-    learned, spec, factor = named(parameters), spec_text(encoding), scale_of(scale)
+    spec, factor = spec_text(encoding), scale_of(scale)
     chosen = backend_of(backend, q)
     seed = torch.randint(1 << 62, ()) if dropout_p > 0 else None
     if not traced:
         places = as_place(positions), as_place(key_positions)
         return eager.attention(q, k, v, learned, places, own_offsets, seed, spec, is_causal, factor, float(dropout_p),
-                               chosen, bias, None if learned else said)
+                               chosen, bias, said)
     own, place = placed(positions, q.device)
     keys, key_place = placed(key_positions, q.device)
     output, _ = operators.attention(

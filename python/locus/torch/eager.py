@@ -128,10 +128,11 @@ def again(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], causal: bool, 
     return kernels.forward(plan, q, k, v, None, causal, scale, 0.0, 0, False, True)[0]
 
 
-def again_from_forms(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...]) -> Optional[Tensor]:
+def again_from_forms(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], learned: Mapping[str, Tensor]
+                     ) -> Optional[Tensor]:
     """The same where forms compute."""
     found = alike(q, k, v, said)
-    return None if found is None else forms.run(found[0], q, k, v, {})
+    return None if found is None else forms.run(found[0], q, k, v, learned)
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], places: Tuple[Place, Place],
@@ -142,7 +143,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], pl
     plan = plan_for(spec, sizes, places, counts, packing, names, parameters, backend == "forms")
     if backend == "forms":
         if said is not None:
-            own = forms.program(plan, q, k, v, (), causal, scale) if plan.encoding.causal <= causal else None
+            own = forms.program(plan, q, k, v, names, causal, scale) if plan.encoding.causal <= causal else None
             if own is not None:
                 remember(q, k, v, said, own, True)
         generator = None if seed is None else torch.Generator(q.device).manual_seed(int(seed))

@@ -3,7 +3,7 @@
 tensors and parameters. Tensors here are packed, ``[tokens, heads, dim]``."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ class Live:
     are the plan's own."""
 
     def __init__(self, form: Form, fixed: Dict[str, Union[Tensor, int, float]], parameters: Dict[str, Tensor],
-                 store: Dict[Any, Any]) -> None:
+                 store: Dict[Any, Any], dtype: Optional[torch.dtype] = None) -> None:
         self.form, self.kind, self.law = form, form.kind, form.law
         self._store, self._fixed = store, fixed
         self.arrays: Dict[str, Array] = dict(fixed)
@@ -33,14 +33,19 @@ class Live:
                 self.arrays[name] = torch.as_tensor(self.arrays[name])
                 continue
             own, shape = parameters[parameter], form.arrays[name].shape
-            own = own.to(wide(own.device))
+            own = own.to(dtype or wide(own.device))
             if own.numel() != int(np.prod(shape)):
                 own = own[:, first:first + shape[1]]
             self.arrays[name] = own.reshape(shape)
 
-    def again(self, parameters: Dict[str, Tensor]) -> Live:
-        """The same with other values of parameters."""
-        return Live(self.form, self._fixed, parameters, self._store)
+    def again(self, parameters: Dict[str, Tensor], dtype: torch.dtype) -> Live:
+        """The same with other values of parameters, in this type."""
+        return Live(self.form, self._fixed, parameters, self._store, dtype)
+
+    def among(self, cells: Tensor) -> Live:
+        """The same of these cells alone, one behind the other."""
+        fixed = {name: self._fixed[name][..., cells] for name in ("values", "distance", "bucket") if name in self._fixed}
+        return Live(self.form, {**self._fixed, **fixed}, {}, self._store)
 
     def learned(self, name: str) -> bool:
         return name in self.form.parameters

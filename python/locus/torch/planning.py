@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from functools import lru_cache
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+from weakref import ref
 
 import numpy as np
 import torch
@@ -87,11 +88,32 @@ def _array(values: Tensor) -> Any:
     return (own.to(torch.float64) if own.dtype.is_floating_point else own).numpy()
 
 
+# What tensors of a device hold, by the tensors themselves, so that a call does not wait for the device: references, how
+# often they had been written to, and what was read. What a CPU's tensor holds may be changed behind PyTorch's back.
+_read: Dict[int, Tuple[Any, int, Any]] = {}
+
+
+def read_once(x: Tensor, read: Callable[[Tensor], Any]) -> Any:
+    if x.is_cpu or x.is_inference():
+        return read(x)
+    found = _read.get(id(x))
+    if found is None or found[0]() is not x or found[1] != x._version:
+        number = id(x)
+        _read[number] = found = ref(x, lambda _: _read.pop(number, None)), x._version, read(x)
+    return found[2]
+
+
 def _key_of(place: Place) -> Any:
-    if not isinstance(place, Tensor):
-        return place
-    values = _array(place)
+    return read_once(place, _content) if isinstance(place, Tensor) else place
+
+
+def _content(x: Tensor) -> Any:
+    values = _array(x)
     return values.dtype.str, values.shape, values.tobytes()
+
+
+def _numbers_of(offsets: Tensor) -> Tuple[int, ...]:
+    return tuple(offsets.tolist())
 
 
 def _rows(values: Any, group: Optional[str], batch: int, length: int) -> Tuple[Any, str]:
@@ -186,7 +208,7 @@ def sizes_of(q: Tensor, k: Tensor, v: Tensor, offsets: Optional[Tensor], spec: s
              "model_dim": model_dim_of(spec, heads * head_dim)}
     if offsets is None:
         return sizes, (q.shape[0], q.shape[2], k.shape[2]), None
-    return sizes, (1, q.shape[0], k.shape[0]), tuple(offsets.tolist())
+    return sizes, (1, q.shape[0], k.shape[0]), read_once(offsets, _numbers_of)
 
 
 @lru_cache(maxsize=256)

@@ -107,12 +107,16 @@ class _Tiles:
         return mask[..., :b - a, first:first + high - low]
 
 
-def _spread(by_difference: Tensor, tiles: _Tiles, n: int) -> Tensor:
-    """[heads, queries of a tile, width] of [heads, differences −(n − 1) …], which ends with what lies beyond."""
-    d = torch.arange(tiles.zero - tiles.width + 1, tiles.size + tiles.zero, device=by_difference.device)
-    own = by_difference.index_select(-1, torch.clamp(d + n - 1, 0, by_difference.shape[-1] - 1).flip(0))
-    back = torch.arange(tiles.size - 1, -1, -1, device=own.device)
-    return own.unfold(-1, tiles.width, 1).index_select(-2, back)  # contiguous, which a flip of what overlaps is not
+def _differences(tiles: _Tiles, m: int, n: int, device: torch.device) -> Tensor:
+    """What `_spread` takes numbers of, from the largest on; where the last tile's mask has more, again the nearest."""
+    d = torch.arange(tiles.size + tiles.zero - 1, tiles.zero - tiles.width, -1, device=device)
+    return torch.clamp(d, 1 - n, m - 1)
+
+
+def _spread(by_difference: Tensor, tiles: _Tiles) -> Tensor:
+    """[heads, queries of a tile, width] of [heads, differences]."""
+    back = torch.arange(tiles.size - 1, -1, -1, device=by_difference.device)
+    return by_difference.unfold(-1, tiles.width, 1).index_select(-2, back)  # contiguous, unlike a flip of what overlaps
 
 
 # ---- programs ----
@@ -152,24 +156,22 @@ class _Masks:
 
     def __init__(self, sizes: _Sizes, lives: List[Live], settings: Dict[str, Any], indices: List[Tensor],
                  given: Tuple[str, ...]) -> None:
-        self.sizes, self.lives, self.indices = sizes, lives, indices
+        self.sizes = sizes
         self.tiles = _Tiles(sizes.m, sizes.n, sizes.causal, settings.get("window") or 0)
+        d = _differences(self.tiles, sizes.m, sizes.n, sizes.device)
+        self.lives = [live.among(index[d + sizes.n - 1]) for live, index in zip(lives, indices)]
         self.learns = any(_learning(live, given) for live in lives)
         seen = _seen(settings, sizes.causal, sizes.m, sizes.n)
-        d = torch.arange(1 - sizes.n, sizes.m, device=sizes.device)
-        self.hidden = None if seen is None else ~seen(d)
-
-    def by_difference(self, parameters: Learned) -> Tensor:
-        """[heads or 1, differences], −∞ where it hides."""
-        total = torch.zeros((1, len(self.indices[0]) if self.indices else self.sizes.m + self.sizes.n - 1),
-                            dtype=self.sizes.wide, device=self.sizes.device)
-        for live, index in zip(self.lives, self.indices):
-            own = live.again(parameters) if self.learns else live
-            total = total + cell_values(own, self.sizes.heads, self.sizes.wide).to(self.sizes.wide)[:, index]
-        return total if self.hidden is None else total.masked_fill(self.hidden, -torch.inf)
+        self.hidden = torch.zeros((1, len(d)), dtype=sizes.wide, device=sizes.device)
+        if seen is not None:
+            self.hidden.masked_fill_(~seen(d), -torch.inf)
 
     def mask(self, parameters: Learned) -> Tensor:
-        return _spread(self.by_difference(parameters), self.tiles, self.sizes.n).to(self.sizes.dtype)
+        total = self.hidden
+        for live in self.lives:
+            own = live.again(parameters, self.sizes.wide) if self.learns else live
+            total = cell_values(own, self.sizes.heads, self.sizes.wide).to(self.sizes.wide) + total
+        return _spread(total, self.tiles).to(self.sizes.dtype)
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
         mask = self.mask(parameters) if self.learns else _kept(self, lambda: self.mask(parameters))
@@ -207,7 +209,7 @@ class _Shaw:
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
         sizes, outputs = self.sizes, []
-        table = self.live.again(parameters).arrays["key_table"].to(sizes.wide)
+        table = self.live.again(parameters, sizes.wide).arrays["key_table"].to(sizes.wide)
         k, v = _repeated(k, sizes.heads), _repeated(v, sizes.heads)
         for part, own, (a, b, low, high) in zip(q.split(self.tiles.size, 2), raw.split(self.tiles.size, 2),
                                                 self.tiles.spans):
