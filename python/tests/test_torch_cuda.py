@@ -328,11 +328,27 @@ def test_default_device():
     ("alibi(group=grid:2)", False)])
 def test_flex(monkeypatch, spec, causal, batch, packed):
     """What FlexAttention computes in half types is what float64 gives; it has no backward on a CPU."""
+    flexed(monkeypatch, spec, causal, batch, packed, torch.bfloat16)
+
+
+@pytest.mark.parametrize("spec", ["alibi", "scores(window=40, keep=2)"])
+def test_flex_in_single(monkeypatch, spec):
+    flexed(monkeypatch, spec, True, 2, False, torch.float32)
+
+
+@pytest.mark.parametrize("spec", ["relative(window=30)", "t5", "kerple"])
+def test_flex_that_learns(monkeypatch, spec):
+    if DEVICE.type == "cpu":
+        pytest.skip("FlexAttention has no backward on a CPU")
+    flexed(monkeypatch, spec, True, 2, False, torch.bfloat16, True)
+
+
+def flexed(monkeypatch, spec, causal, batch, packed, dtype, learning=False):
     from locus.torch import flex, programs
     locus.torch.forget()
-    monkeypatch.setattr(programs, "FLEX_FROM", 0)
+    monkeypatch.setattr(programs, "FLEX_FROM", {"learning": 0, "half": 0, "single": 0})
     monkeypatch.setattr(flex, "DEVICES", {DEVICE.type})
-    monkeypatch.setattr(flex, "_sizes", set())
+    monkeypatch.setattr(flex, "_programs", {})
     calls, real = [], flex.attention
     monkeypatch.setattr(flex, "attention", lambda *rest: calls.append(1) or real(*rest))
     length, group = 160, locus.Encoding(spec).group
@@ -342,21 +358,23 @@ def test_flex(monkeypatch, spec, causal, batch, packed):
     positions = locus.positions(values, group, offsets) if packed or values else None
     generator = torch.Generator().manual_seed(len(spec))
     learns = DEVICE.type != "cpu"
-    inputs = [torch.randn(shape, generator=generator).to(DEVICE, torch.bfloat16).requires_grad_(learns)
+    inputs = [torch.randn(shape, generator=generator).to(DEVICE, dtype).requires_grad_(learns)
               for _ in range(3)]
     exact = [x.detach().double().requires_grad_() for x in inputs]
-    upstream = torch.randn(shape, generator=generator).to(DEVICE, torch.bfloat16)
+    upstream = torch.randn(shape, generator=generator).to(DEVICE, dtype)
+    parameters = locus.torch.Attention(spec, HEADS, DIM).to(DEVICE, dtype).learned() if learning else {}
+    wide = {name: x.detach().double().requires_grad_() for name, x in parameters.items()}
     rest = {"positions": positions, "is_causal": causal, "backend": "forms",
             "offsets": offsets if packed else None}
-    found = locus.torch.attention(*inputs, spec, **rest)
+    found = locus.torch.attention(*inputs, spec, parameters=parameters, **rest)
     assert calls
-    wanted = locus.torch.attention(*exact, spec, **rest)
+    wanted = locus.torch.attention(*exact, spec, parameters=wide, **rest)
     pairs = [(found, wanted)]
     if learns:
-        pairs += zip(torch.autograd.grad(found, inputs, upstream),
-                     torch.autograd.grad(wanted, exact, upstream.double()))
+        pairs += zip(torch.autograd.grad(found, [*inputs, *parameters.values()], upstream),
+                     torch.autograd.grad(wanted, [*exact, *wide.values()], upstream.double()))
     for mine, other in pairs:
-        assert float((mine.double() - other).norm()) < ERRORS[torch.bfloat16] * float(other.norm())
+        assert float((mine.detach().double() - other).norm()) < ERRORS[dtype] * float(other.norm())
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["single", "bfloat16"])
@@ -369,7 +387,7 @@ def test_tiles(monkeypatch, spec, causal, grouped, dtype):
     from locus.torch import programs
     locus.torch.forget()
     monkeypatch.setattr(programs, "_TILE", 64)
-    monkeypatch.setattr(programs, "FLEX_FROM", 1 << 30)
+    monkeypatch.setattr(programs, "FLEX_FROM", dict.fromkeys(programs.FLEX_FROM, 1 << 30))
     kv_heads = HEADS // 2 if grouped else HEADS
     own = module_of(spec, dtype, kv_heads)
     names = list(own.learned())

@@ -11,7 +11,7 @@ from ..encodings import Encoding
 from ..errors import DtypeError, ShapeError
 from ..places import positions as Positions
 from ..plans import scale_of
-from . import eager, operators
+from . import compiled, eager, operators
 from .kernels import CODES
 from .planning import Place, number_of
 
@@ -144,6 +144,9 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
         places = as_place(positions), as_place(key_positions)
         return eager.attention(q, k, v, learned, places, own_offsets, seed, spec, is_causal, factor, float(dropout_p),
                                chosen, bias, said)
+    if (torch.compiler.is_compiling() and chosen == "forms" and not (learned or dropout_p)
+            and positions is key_positions is own_offsets is bias is None and compiled.serves(spec)):
+        return compiled.attention(q, k, v, spec, is_causal, factor)
     own, place = placed(positions, q.device)
     keys, key_place = placed(key_positions, q.device)
     output, _ = operators.attention(

@@ -4,6 +4,7 @@ what positions add or multiply is looked up inside of it, in float32."""
 from __future__ import annotations
 
 import warnings
+from types import FunctionType
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import torch
@@ -17,19 +18,25 @@ except ImportError:  # before PyTorch 2.5
 # Kinds of devices where it is compiled. Others would make all scores as a whole.
 DEVICES = {"cuda"}
 LEAST = 128  # tokens: a block of its kernel
-# It is compiled for each size (PyTorch 2.11 fails where sizes may vary), for no more than PyTorch keeps programs of one
-# function; what comes later has its scores made as a whole.
-MOST = 8
-_sizes: Set[Any] = set()
-_state: Dict[str, Any] = {}
+# It is compiled for each size by itself (PyTorch 2.11 fails where sizes may vary), and for no more than this; what comes
+# later is done without it.
+MOST = 16
+_programs: Dict[Any, Any] = {}
+_failed: Set[Any] = set()  # sizes; after three it is not tried again
+# float32 as three products of TF32, as exact as float32's own and three times as fast.
+_EXACT = {"FLOAT32_PRECISION": "'tf32x3'"}
 
 
 def serves(q: Tensor, v: Tensor, keys: int, dtype: torch.dtype) -> bool:
     """Whether it takes tensors of these sizes, [sequences, heads, length, dim], as `dtype`."""
     sizes = (16, 32, 64, 128, 256)
-    return (flex_attention is not None and "failed" not in _state and q.device.type in DEVICES
-            and dtype in (torch.bfloat16, torch.float16) and min(q.shape[2], keys) >= LEAST
-            and q.shape[3] in sizes and v.shape[3] in sizes)
+    return (flex_attention is not None and len(_failed) < 3 and q.device.type in DEVICES
+            and min(q.shape[2], keys) >= LEAST and q.shape[3] in sizes and v.shape[3] in sizes
+            and (dtype in (torch.bfloat16, torch.float16) or dtype == torch.float32 and _multiplies_exactly(q.device)))
+
+
+def _multiplies_exactly(device: torch.device) -> bool:
+    return device.type != "cuda" or torch.cuda.get_device_capability(device) >= (8, 0)
 
 
 def wrapped(cells: Tensor, sequences: int) -> Tensor:
@@ -60,37 +67,49 @@ def modifier(tables: List[Tuple[Tensor, Any, Optional[Tensor], bool]], cap: floa
     return modified
 
 
-def sloped(slopes: Tensor, zero: int) -> Callable[..., Tensor]:
-    """Scores less slopes [heads] times |i − j − zero|."""
+def sloped(slopes: Tensor, zero: int, behind: bool) -> Callable[..., Tensor]:
+    """Scores less slopes [heads] times |i − j − zero|; `behind`: this is never below 0 where keys are seen."""
     def modified(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        return score - slopes[h] * (i - j - zero).abs()
+        return score - slopes[h] * (i - j - zero if behind else (i - j - zero).abs())
 
     return modified
 
 
-def _compiled(device: torch.device) -> Callable[..., Tensor]:
+def clipped(products: Tensor, window: int, apart: int) -> Callable[..., Tensor]:
+    """Scores and products [sequences, heads, queries, 2·window + 1] of j − i + apart, or the nearest that there is."""
+    def modified(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return score + products[b, h, i, torch.clamp(j - i + apart, -window, window) + window]
+
+    return modified
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, modified: Any, mask: Any, scale: float, options: Any) -> Any:
+    return flex_attention(q, k, v, score_mod=modified, block_mask=mask, scale=scale, kernel_options=options)
+
+
+def _program(device: torch.device) -> Callable[..., Any]:
+    """With code of its own, since PyTorch keeps few programs of one function, and looks through all of them."""
     if device.type == "cpu":
-        return flex_attention
-    if "compiled" not in _state:
-        _state["compiled"] = torch.compile(flex_attention, dynamic=False)
-    return _state["compiled"]
+        return _attend
+    return torch.compile(FunctionType(_attend.__code__.replace(), globals()), dynamic=False)
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor, modified: Any, mask: Any, key: Any, scale: float, options: Any = None
-              ) -> Optional[Tensor]:
-    """`modified`: a `modifier`; `key`: what tells it and the mask from others. None where PyTorch cannot compile it here,
-    which is said once, or for one more size."""
+def attention(q: Tensor, k: Tensor, v: Tensor, modified: Any, mask: Any, key: Any, scale: float) -> Optional[Tensor]:
+    """`modified`: what happens to scores; `key`: what tells it and the mask from others. None where PyTorch cannot compile
+    it here, which is said once, or for one more size."""
     learns = tuple(torch.is_grad_enabled() and x.requires_grad for x in (q, k, v))
     size = (q.device, q.dtype, *(y for x in (q, k, v) for y in (x.shape, x.stride())), learns, scale, key)
-    if size not in _sizes and len(_sizes) == MOST:
+    if size in _failed or size not in _programs and len(_programs) == MOST:
         return None
-    _sizes.add(size)
+    if size not in _programs:
+        _programs[size] = _program(q.device)
     try:
-        return _compiled(q.device)(q, k, v, score_mod=modified, block_mask=mask, scale=scale, kernel_options=options)
+        return _programs[size](q, k, v, modified, mask, scale, _EXACT if q.dtype == torch.float32 else None)
     except torch.OutOfMemoryError:
         raise
-    except Exception as error:  # no compiler on the machine, or one that does not know the device
-        _state["failed"] = True
-        warnings.warn("locus.torch: PyTorch cannot compile FlexAttention here, so that scores are made as a whole: "
-                      f"{type(error).__name__}: {error}".splitlines()[0], stacklevel=2)
+    except Exception as error:  # no compiler on the machine, or one that does not know the device, or too little memory
+        if not _failed:
+            warnings.warn("locus.torch: PyTorch cannot compile FlexAttention here, so that scores are made as a whole: "
+                          f"{type(error).__name__}: {error}".splitlines()[0], stacklevel=2)
+        _failed.add(size)
         return None

@@ -15,7 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import ShapeError, UnsupportedError
 from ..plans import Form, Plan
-from . import flex, programs
+from . import flex, programs, turning
 from .operations import Live, cell_values, embedded, fixed_arrays, hides, sees, turned
 
 
@@ -38,6 +38,7 @@ class _Prepared:
         self.forms = forms
         self.fixed = [fixed_arrays(form, device) for form in forms]
         self.stores: List[Dict[Any, Any]] = [{} for _ in forms]
+        self.tables: Dict[Any, turning.Table] = {}
         self.programs: Dict[Any, Optional[programs.Program]] = {}
         with torch.inference_mode(False):
             self.blocks, order = _blocks(plan, forms, device)
@@ -245,7 +246,7 @@ class _Scores:
         tables = self.of("cells")
         return (len(self.forms) == len(self.of("cells", "settings")) and self.beside is None
                 and bool(tables or self.settings.get("window") or self.settings.get("chunk"))
-                and "sinks" not in self.settings and flex.serves(q, v, keys, dtype)
+                and "sinks" not in self.settings and dtype in programs.HALF and flex.serves(q, v, keys, dtype)
                 and not (torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad
                                                          for live in tables for x in live.arrays.values())))
 
@@ -364,6 +365,19 @@ def program(plan: Plan, q: Tensor, k: Tensor, v: Tensor, given: Tuple[str, ...],
         with torch.inference_mode(False), torch.no_grad(), _exact(q.device):
             prepared.programs[key] = programs.program(prepared, q, k, v, causal, scale, given)
     return prepared.programs[key]
+
+
+def table(plan: Plan, role: str, x: Tensor) -> turning.Table:
+    """By which a role's x [sequences, heads, length, dim] is turned, where nothing else happens to it."""
+    prepared = _prepared(plan, x.device)
+    key = role, x.shape[1], x.shape[3], x.dtype
+    if key not in prepared.tables:
+        with torch.inference_mode(False), torch.no_grad(), _exact(x.device):
+            found = turning.table_of(prepared.live({}), role, x.shape[1], x.shape[3], 1, x.dtype, x.device)
+        if found is None:
+            raise UnsupportedError(f"'{plan.encoding.spec}' does more than turn pairs")
+        prepared.tables[key] = found
+    return prepared.tables[key]
 
 
 def run(own: programs.Program, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str, Tensor]) -> Optional[Tensor]:

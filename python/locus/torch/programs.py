@@ -25,9 +25,9 @@ from .operations import Live, by_head, cell_values, hides, sees
 
 Learned = Dict[str, Tensor]
 HALF = (torch.bfloat16, torch.float16)
-# From so many keys on FlexAttention is ahead of masks, in half types (H200).
-FLEX_FROM = 2048
-_TILE = 1024
+# From so many keys on FlexAttention is ahead of masks (H100): in half types with gradients, without; in float32.
+FLEX_FROM = {"learning": 512, "half": 2048, "single": 1024}
+_TILE, _WORK = 1024, 16384  # queries of a tile, or more where sequences times heads times queries are fewer than this
 # Masks that are kept, in bytes, of all programs together; those that would not fit are made at each call.
 _MOST_BYTES = 1 << 29
 _masks: OrderedDict[Any, Tensor] = OrderedDict()  # by references to their programs, which forget them when they end
@@ -84,14 +84,25 @@ def _seen(settings: Dict[str, Any], causal: bool, m: int, n: int) -> Optional[Ca
     return seen
 
 
+class _Sizes:
+    def __init__(self, q: Tensor, k: Tensor, causal: bool, scale: float, queries: Tensor, keys: Tensor) -> None:
+        self.batch, self.heads, self.m, self.dim = q.shape
+        self.n, self.dtype, self.device = k.shape[2], q.dtype, q.device
+        self.causal, self.scale = causal, scale
+        self.queries, self.keys = queries, keys  # tokens of the sequences, [1 or sequences, length]
+        self.wide = torch.float64 if q.dtype == torch.float64 else torch.float32
+
+
 class _Tiles:
     """Tiles of queries, the keys that they see, and where those stand in the last tile's mask, [queries of a tile,
     width]: column x of the tile that begins with query a is key x + a − zero. Starts are multiples of 8 numbers, as
     PyTorch's kernels want them."""
 
-    def __init__(self, m: int, n: int, causal: bool, window: int, band: int = 0) -> None:
-        whole = m <= _TILE or m != n or not (causal or window)
-        self.size = m if whole else min(_TILE, max(256, 1 << (window - 1).bit_length())) if window else _TILE
+    def __init__(self, sizes: _Sizes, window: int) -> None:
+        m, n, causal = sizes.m, sizes.n, sizes.causal
+        least = max(_TILE, 1 << max(1, _WORK // (sizes.batch * sizes.heads)).bit_length() - 1) if _TILE >= 1024 else _TILE
+        whole = m <= least or m != n or not (causal or window)
+        self.size = m if whole else least
         self.spans: List[Tuple[int, int, int, int]] = []
         for a in range(0, m, self.size):
             b = min(a + self.size, m)
@@ -142,22 +153,13 @@ def _attended(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], causal: b
         torch.backends.cuda.enable_cudnn_sdp(True)
 
 
-class _Sizes:
-    def __init__(self, q: Tensor, k: Tensor, causal: bool, scale: float, queries: Tensor, keys: Tensor) -> None:
-        self.batch, self.heads, self.m, self.dim = q.shape
-        self.n, self.dtype, self.device = k.shape[2], q.dtype, q.device
-        self.causal, self.scale = causal, scale
-        self.queries, self.keys = queries, keys  # tokens of the sequences, [1 or sequences, length]
-        self.wide = torch.float64 if q.dtype == torch.float64 else torch.float32
-
-
 class _Masks:
     """Cells that are added, and what is hidden."""
 
     def __init__(self, sizes: _Sizes, lives: List[Live], settings: Dict[str, Any], indices: List[Tensor],
                  given: Tuple[str, ...]) -> None:
         self.sizes = sizes
-        self.tiles = _Tiles(sizes.m, sizes.n, sizes.causal, settings.get("window") or 0)
+        self.tiles = _Tiles(sizes, settings.get("window") or 0)
         d = _differences(self.tiles, sizes.m, sizes.n, sizes.device)
         self.lives = [live.among(index[d + sizes.n - 1]) for live, index in zip(lives, indices)]
         self.learns = any(_learning(live, given) for live in lives)
@@ -190,7 +192,7 @@ class _Shaw:
 
     def __init__(self, sizes: _Sizes, live: Live, window: int, apart: int) -> None:
         self.sizes, self.live, self.window = sizes, live, window
-        self.tiles = _Tiles(sizes.m, sizes.n, sizes.causal, 0)
+        self.tiles = _Tiles(sizes, 0)
         self.apart = apart  # key_position − query_position of index 0 of both
         self.factor = sizes.scale if live.arrays["scaled"] else 1.0
         self.masks: Dict[Tuple[int, int], Tuple[Tensor, Optional[Tensor]]] = {}
@@ -207,13 +209,17 @@ class _Shaw:
                 self.masks[key] = rows, hidden
         return self.masks[key]
 
+    def products(self, raw: Tensor, parameters: Learned) -> Tensor:
+        """[sequences, heads, queries, 2·window + 1]."""
+        table = self.live.again(parameters, self.sizes.wide).arrays["key_table"].to(self.sizes.wide)
+        return (raw.to(self.sizes.wide) @ table.mT) * self.factor
+
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
         sizes, outputs = self.sizes, []
-        table = self.live.again(parameters, sizes.wide).arrays["key_table"].to(sizes.wide)
         k, v = _repeated(k, sizes.heads), _repeated(v, sizes.heads)
         for part, own, (a, b, low, high) in zip(q.split(self.tiles.size, 2), raw.split(self.tiles.size, 2),
                                                 self.tiles.spans):
-            products = (own.to(sizes.wide) @ table.mT) * self.factor
+            products = self.products(own, parameters)
             products = products - products[..., :1]
             near = min(high, max(0, a - self.window - self.apart) // 8 * 8)
             rows, hidden = self._rows(b - a, near - a, high - near)
@@ -225,16 +231,25 @@ class _Shaw:
 
 
 class _Flex:
-    """FlexAttention; what it cannot do here goes to `other`."""
+    """FlexAttention; what it cannot do here goes to `other`, and so does what that does faster."""
 
-    def __init__(self, sizes: _Sizes, modifier: Any, mask: Any, key: Any, other: Any, options: Any = None) -> None:
+    def __init__(self, sizes: _Sizes, modifier: Callable[[Tensor, Learned], Any], mask: Any, key: Any, other: Any,
+                 always: bool) -> None:
         self.sizes, self.modifier, self.mask, self.key, self.other = sizes, modifier, mask, key, other
-        self.options = options
+        self.always = always or other is None
 
-    def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned
-                 ) -> Optional[Tensor]:
-        k, v = _repeated(k, self.sizes.heads), _repeated(v, self.sizes.heads)
-        output = flex.attention(q, k, v, self.modifier, self.mask, self.key, self.sizes.scale, self.options)
+    def _ahead(self, learning: bool) -> bool:
+        if self.sizes.dtype in HALF:
+            return self.sizes.n >= FLEX_FROM["learning" if learning else "half"]
+        return not learning and self.sizes.n >= FLEX_FROM["single"]
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Optional[Tensor]:
+        learning = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v, *parameters.values()))
+        output = None
+        if self.always or self._ahead(learning):
+            own = _repeated(k, self.sizes.heads), _repeated(v, self.sizes.heads)
+            output = flex.attention(q, *own, self.modifier(raw, parameters), self.mask, (self.key, learning),
+                                    self.sizes.scale)
         return self.other(q, k, v, raw, parameters) if output is None and self.other is not None else output
 
 
@@ -271,24 +286,37 @@ def _straight(live: Live, sizes: _Sizes, queries: Any, keys: Any) -> Optional[in
     return int(of_key[0]) - int(of_query[0])
 
 
-def _modifier(lives: List[Live], indices: List[Optional[Tensor]], sizes: _Sizes) -> Tuple[Any, Any]:
-    """What FlexAttention does to a score with cells that nothing learns, and what tells this from others."""
+def _modifier(lives: List[Live], indices: List[Optional[Tensor]], sizes: _Sizes, given: Tuple[str, ...]
+              ) -> Tuple[Callable[[Tensor, Learned], Any], Any]:
+    """What FlexAttention does to a score with cells, of the parameters, and what tells this from others."""
     tables: List[Any] = []
+    if len(lives) == 1 and lives[0].law == "slope" and not _learning(lives[0], given) and indices[0] is not None:
+        live, away = lives[0], np.arange(1 - sizes.n, sizes.m)
+        distance = live.form.arrays["distance"][indices[0].cpu().numpy()]
+        zero = int(away[np.argmin(distance)])
+        if np.array_equal(distance, np.abs(away - zero)):
+            slopes = by_head(torch.as_tensor(live.arrays["slope"], device=sizes.device).reshape(-1, 1), sizes.heads)
+            behind = sizes.causal and zero <= sizes.m - sizes.n
+            own = flex.sloped(slopes.float().flatten().contiguous(), zero, behind)
+            return lambda raw, parameters: own, ("slope", zero, behind)
     for live, index in zip(lives, indices):
-        if index is not None and live.law == "slope" and len(lives) == 1:
-            distance = live.form.arrays["distance"][index.cpu().numpy()]
-            away = np.arange(1 - sizes.n, sizes.m)
-            zero = int(away[np.argmin(distance)])
-            if np.array_equal(distance, np.abs(away - zero)):
-                slopes = by_head(torch.as_tensor(live.arrays["slope"], device=sizes.device).reshape(-1, 1), sizes.heads)
-                return flex.sloped(slopes.float().flatten().contiguous(), zero), ("slope", zero)
-        values = cell_values(live, sizes.heads, torch.float32).float()
         if index is None:
-            tables.append((values.contiguous(), flex.wrapped(live.arrays["query_cell"][sizes.queries], sizes.batch),
-                           flex.wrapped(live.arrays["key_cell"][sizes.keys], sizes.batch), live.form.multiplies))
+            part = live, flex.wrapped(live.arrays["query_cell"][sizes.queries], sizes.batch), flex.wrapped(
+                live.arrays["key_cell"][sizes.keys], sizes.batch)
         else:
-            tables.append((values[:, index].contiguous(), sizes.n - 1, None, live.form.multiplies))
-    return flex.modifier(tables, 0.0), tuple((own[0].shape, own[2] is None, own[3]) for own in tables)
+            part = live.among(index), sizes.n - 1, None
+        tables.append(part)
+
+    def made(parameters: Learned) -> Any:
+        of = [(live.again(parameters, torch.float32) if _learning(live, given) else live, *rest) for live, *rest in tables]
+        return flex.modifier([(cell_values(live, sizes.heads, torch.float32).float().contiguous(), *rest,
+                               live.form.multiplies) for live, *rest in of], 0.0)
+
+    kind = tuple((live.form.multiplies, rest[1] is None, live.arrays["values"].shape) for live, *rest in tables)
+    if any(_learning(live, given) for live, *_ in tables):
+        return lambda raw, parameters: made(parameters), kind
+    fixed = made({})
+    return lambda raw, parameters: fixed, kind
 
 
 def program(prepared: Any, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float,
@@ -328,24 +356,31 @@ def _scores(sizes: _Sizes, lives: List[Live], settings: Dict[str, Any], alike: b
     if not lives and straight and (not causal or m == n or m == 1):
         return _Plain(sizes)
     queries, keys = sizes.queries[0].cpu().numpy(), sizes.keys[0].cpu().numpy()
+    flexible = way != "masks" and flex.serves(q, v, n, sizes.dtype)
+    hidden = causal, *(settings.get(x) for x in ("window", "keep", "chunk"))
+
+    def block_mask() -> Any:
+        return None if not hides(settings, causal) else flex.block_mask(
+            lambda i, j: sees(settings, causal, i + (n - m), j), m, n, q.device)
+
     if len(lives) == 1 and lives[0].kind == "content" and straight and alike and "value_table" not in lives[0].arrays:
         apart = _straight(lives[0], sizes, queries, keys) if causal else None
-        return None if apart is None else _Shaw(sizes, lives[0], int(lives[0].arrays["window"]), apart)
-    if any(live.kind != "cells" or live.form.multiplies for live in lives):
+        if apart is None:
+            return None
+        shaw, window = _Shaw(sizes, lives[0], int(lives[0].arrays["window"]), apart), int(lives[0].arrays["window"])
+        if not flexible or sizes.dtype not in HALF:
+            return shaw
+        return _Flex(sizes, lambda raw, parameters: flex.clipped(shaw.products(raw, parameters), window, apart),
+                     block_mask(), ("shaw", window, apart, hidden), shaw, way == "flex")
+    if any(live.kind != "cells" or live.form.multiplies and not flexible for live in lives):
         return None
     indices = [_cells_by_difference(live, queries, keys) if alike else None for live in lives]
     masks = None
-    if None not in indices and not settings.get("chunk") and not (settings.get("window") and settings.get("keep")):
+    if (None not in indices and not settings.get("chunk") and not (settings.get("window") and settings.get("keep"))
+            and not any(live.form.multiplies for live in lives)):
         masks = _Masks(sizes, lives, settings, indices, given)
-    if way == "masks":
+    if not flexible:
         return masks
-    learns = any(_learning(live, given) for live in lives)
-    if learns or not flex.serves(q, v, n, sizes.dtype if way is None else torch.bfloat16) or (
-            way is None and masks is not None and (n < FLEX_FROM or sizes.dtype not in HALF)):
-        return masks
-    seen = hides(settings, causal)
-    mask = None if not seen else flex.block_mask(lambda i, j: sees(settings, causal, i + (n - m), j), m, n, q.device)
-    modified, kind = _modifier(lives, indices, sizes)
-    key = kind, causal, *(settings.get(x) for x in ("window", "keep", "chunk"))
-    options = {"FLOAT32_PRECISION": "'tf32x3'"} if way == "flex3" else None
-    return _Flex(sizes, modified, mask, key, masks, options)
+    modifier, kind = _modifier(lives, indices, sizes, given)
+    sparse = bool(settings.get("window") or settings.get("chunk")) and n >= FLEX_FROM["single"]
+    return _Flex(sizes, modifier, block_mask(), (kind, hidden), masks, way == "flex" or sparse)
