@@ -329,6 +329,10 @@ void **locus_positions_attached(const locus_positions *positions) {
     return &((locus_positions *)(uintptr_t)positions)->attached;
 }
 
+void **locus_positions_placed(const locus_positions *positions) {
+    return &((locus_positions *)(uintptr_t)positions)->placed;
+}
+
 size_t locus_positions_bytes(const locus_positions *positions) {
     size_t bytes = positions->bytes + (positions->reals ? real_bytes(positions) : 0);
     for (size_t c = 0; c < positions->coordinates; c++)

@@ -45,8 +45,10 @@ locus_status locus_positions_check(locus_positions **positions, const locus_grou
  * read. */
 locus_status locus_positions_keep_reals(locus_positions *positions, const double *rows, locus_error *error);
 
-/* A place for what others keep beside positions, who guard it; NULL at first. */
+/* Places for what others keep beside positions, who guard it; NULL at first. For grounds of plans, and for what caches
+ * have placed. */
 void **locus_positions_attached(const locus_positions *positions);
+void **locus_positions_placed(const locus_positions *positions);
 
 /* Bytes that the positions hold, tries included. */
 size_t locus_positions_bytes(const locus_positions *positions);

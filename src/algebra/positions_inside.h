@@ -22,7 +22,7 @@ struct locus_positions {
     locus_positions_run *runs;      /* [sequences] */
     locus_position_values *columns; /* [coordinates] */
     double *reals;                  /* [coordinates][tokens], or NULL */
-    void *attached;
+    void *attached, *placed;
 };
 
 /* Where values come from: one of rows, columns and paths; with none of them, positions are counted. */

@@ -206,9 +206,8 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
 
 /* ---- placing ---- */
 
-static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
-                          locus_error *error) {
-    const locus_algebraic *own = bound;
+static locus_status place_operators(const locus_algebraic *own, const locus_places *places, locus_owned *memory,
+                                    locus_placed *placed, locus_error *error) {
     locus_operator_part parts[LOCUS_COORDINATES_MAX];
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < own->count && status == LOCUS_OK; i++) {
@@ -217,8 +216,16 @@ static locus_status place(const void *bound, const locus_places *places, locus_o
         status = part->tree ? locus_tree_place(part->tree, places, i, memory, &parts[i].whole, error)
                             : locus_rotary_place(part->rotary, &places->items[i], memory, &parts[i].local, error);
     }
-    if (status == LOCUS_OK)
-        status = locus_product_place(parts, own->count, own->heads, places, memory, placed, error);
+    return status == LOCUS_OK ? locus_product_place(parts, own->count, own->heads, places, memory, placed, error)
+                              : status;
+}
+
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
+    const locus_algebraic *own = bound;
+    locus_status status = LOCUS_OK;
+    if (locus_places_ask(places, LOCUS_SITE_QUERY_KEY))
+        status = place_operators(own, places, memory, placed, error);
     return status == LOCUS_OK ? locus_turning_place(&own->turning, places, memory, placed, error) : status;
 }
 

@@ -101,7 +101,9 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
 static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
                           locus_error *error) {
     const locus_liere_bound *own = bound;
-    locus_status status = locus_liere_place(&own->liere, places, memory, &placed->query_key_whole, error);
+    locus_status status = LOCUS_OK;
+    if (locus_places_ask(places, LOCUS_SITE_QUERY_KEY))
+        status = locus_liere_place(&own->liere, places, memory, &placed->query_key_whole, error);
     return status == LOCUS_OK ? locus_turning_place(&own->turning, places, memory, placed, error) : status;
 }
 

@@ -19,13 +19,10 @@ static locus_status take_fixed(locus_growing *g, locus_error *error) {
     g->runs = locus_owned_get(memory, g->sequences, sizeof *g->runs);
     g->token_runs = locus_owned_get(memory, g->sequences, sizeof *g->token_runs);
     g->key_runs = locus_owned_get(memory, g->sequences, sizeof *g->key_runs);
-    g->fresh_spans = locus_owned_get(memory, g->sequences, sizeof *g->fresh_spans);
     g->kept_spans = locus_owned_get(memory, g->sequences, sizeof *g->kept_spans);
     g->columns = locus_owned_get(memory, g->coordinates, sizeof *g->columns);
-    g->fresh_items = locus_owned_get(memory, g->coordinates, sizeof *g->fresh_items);
     g->kept_items = locus_owned_get(memory, g->coordinates, sizeof *g->kept_items);
-    if (!g->lengths || !g->runs || !g->token_runs || !g->key_runs || !g->fresh_spans || !g->kept_spans || !g->columns ||
-        !g->fresh_items || !g->kept_items)
+    if (!g->lengths || !g->runs || !g->token_runs || !g->key_runs || !g->kept_spans || !g->columns || !g->kept_items)
         return locus_owned_fail(error, g->sequences, sizeof *g->kept_spans);
     for (size_t c = 0; c < g->coordinates; c++) {
         locus_growing_column *column = &g->columns[c];
@@ -43,17 +40,17 @@ static locus_status take_fixed(locus_growing *g, locus_error *error) {
     return LOCUS_OK;
 }
 
-static void begin_plan(locus_plan *plan, locus_growing *g, const locus_placement *items, size_t length) {
-    plan->holder = &g->holder;
-    plan->binding = g->binding;
-    plan->term_count = g->binding->encoding->term_count;
-    plan->places = (locus_places){.group = g->group,
-                                  .count = g->coordinates,
-                                  .items = items,
-                                  .shared = plan == &g->fresh,
-                                  .length = length,
-                                  .workspace = locus_plan_options_default().workspace,
-                                  .grows = true};
+static void begin_kept(locus_growing *g) {
+    g->kept.holder = &g->holder;
+    g->kept.binding = g->binding;
+    g->kept.term_count = g->binding->encoding->term_count;
+    g->kept.places = (locus_places){.group = g->group,
+                                    .count = g->coordinates,
+                                    .items = g->kept_items,
+                                    .length = g->length,
+                                    .workspace = locus_plan_options_default().workspace,
+                                    .grows = true,
+                                    .left_out = ~(unsigned)LOCUS_SITE_SCORE};
 }
 
 /* ---- room ---- */
@@ -70,15 +67,8 @@ static locus_status take_room(locus_growing *g, size_t tokens, locus_error *erro
         locus_growing_column *column = &g->columns[c];
         locus_growing_column taken = *column;
         taken.queries = locus_owned_get(&memory, room, sizeof *taken.queries);
-        taken.fresh = taken.trie ? locus_owned_get(&memory, room, sizeof *taken.fresh) : taken.queries;
         taken.query_reals = locus_owned_get(&memory, room, sizeof *taken.query_reals);
-        taken.coarse_reals = locus_owned_get(&memory, room, sizeof *taken.coarse_reals);
-        taken.coarse = locus_owned_get(&memory, room, sizeof *taken.coarse);
-        taken.fine = locus_owned_get(&memory, room, sizeof *taken.fine);
-        taken.ahead = locus_owned_get(&memory, room, sizeof *taken.ahead);
-        taken.blocks = locus_owned_get(&memory, room, sizeof *taken.blocks);
-        all = all && taken.queries && taken.fresh && taken.query_reals && taken.coarse_reals && taken.coarse &&
-              taken.fine && taken.ahead && taken.blocks;
+        all = all && taken.queries && taken.query_reals;
         *column = taken;
     }
     locus_owned_release(&g->room_memory);
@@ -274,7 +264,7 @@ locus_status locus_growing_enter(locus_growing *g, const locus_positions *positi
     if (g->keeps)
         keep_values(g);
     if (status == LOCUS_OK)
-        status = locus_growing_place(g, error);
+        status = locus_growing_place(g, g->any_group ? NULL : positions, error);
     if (status != LOCUS_OK)
         locus_growing_leave(g);
     g->entered = status == LOCUS_OK;
@@ -298,11 +288,9 @@ void locus_growing_forget(locus_growing *g) {
 /* The holder stands first. */
 static void destroy_held(locus_plan_holder *holder) {
     locus_growing *old = (locus_growing *)holder;
-    for (size_t c = 0; old->columns && c < old->coordinates; c++) {
+    for (size_t c = 0; old->columns && c < old->coordinates; c++)
         locus_trie_destroy(&old->columns[c].trie);
-        locus_trie_destroy(&old->columns[c].fresh_trie);
-    }
-    locus_plan_release_terms(&old->fresh);
+    locus_fresh_release(old->fresh);
     locus_plan_release_terms(&old->kept);
     locus_tables_release(&old->held);
     locus_owned_release(&old->room_memory);
@@ -329,13 +317,13 @@ locus_status locus_growing_create(locus_growing **growing, const locus_binding *
     fresh->sequences = options->sequences;
     fresh->capacity = options->capacity;
     fresh->coordinates = locus_group_coordinates(fresh->group);
+    fresh->length = options->length;
     locus_status status = take_fixed(fresh, error);
     if (status == LOCUS_OK)
         status = take_room(fresh, LEAST_ROOM, error);
     if (status == LOCUS_OK) {
-        begin_plan(&fresh->fresh, fresh, fresh->fresh_items, options->length);
-        begin_plan(&fresh->kept, fresh, fresh->kept_items, options->length);
-        status = locus_growing_place(fresh, error);
+        begin_kept(fresh);
+        status = locus_growing_place(fresh, NULL, error);
     }
     if (status != LOCUS_OK)
         locus_growing_destroy(&fresh);
@@ -354,13 +342,10 @@ void locus_growing_destroy(locus_growing **growing) {
 
 size_t locus_growing_bytes(const locus_growing *growing) {
     size_t bytes = sizeof *growing + growing->memory.bytes + growing->room_memory.bytes + growing->real_memory.bytes +
-                   locus_plan_term_bytes(&growing->fresh) + locus_plan_term_bytes(&growing->kept) +
-                   locus_tables_bytes(&growing->held);
-    for (size_t c = 0; c < growing->coordinates; c++) {
-        const locus_growing_column *column = &growing->columns[c];
-        bytes += column->trie ? locus_trie_bytes(column->trie) : 0;
-        bytes += column->fresh_trie ? locus_trie_bytes(column->fresh_trie) : 0;
-    }
+                   locus_plan_term_bytes(&growing->kept) + locus_tables_bytes(&growing->held) +
+                   locus_fresh_bytes(growing->fresh);
+    for (size_t c = 0; c < growing->coordinates; c++)
+        bytes += growing->columns[c].trie ? locus_trie_bytes(growing->columns[c].trie) : 0;
     return bytes;
 }
 
@@ -383,7 +368,7 @@ locus_positions_run locus_growing_run(const locus_growing *growing, size_t seque
 }
 
 const locus_plan *locus_growing_fresh(const locus_growing *growing) {
-    return &growing->fresh;
+    return &growing->fresh->plan;
 }
 
 const locus_plan *locus_growing_kept(const locus_growing *growing) {

@@ -133,7 +133,7 @@ static void follow(locus_growing *g, size_t sequence) {
         if (g->real)
             memcpy(column->query_reals + run.first, column->key_reals + row, count * sizeof *column->key_reals);
     }
-    if (g->tokens > 0 && locus_growing_place(g, NULL) != LOCUS_OK)
+    if (g->tokens > 0 && locus_growing_place(g, NULL, NULL) != LOCUS_OK)
         locus_growing_forget(g);
 }
 

@@ -130,7 +130,7 @@ static void forget_collected(locus_plan *plan) {
     plan->score_count = 0;
 }
 
-locus_status locus_plan_place(locus_plan *plan, unsigned sites, locus_error *error) {
+locus_status locus_plan_place(locus_plan *plan, locus_error *error) {
     const locus_encoding *encoding = plan->binding->encoding;
     const bool real = plan->places.items[0].query.reals || plan->places.items[0].key.reals;
     locus_status status = real ? locus_plan_check_reals(encoding, error) : LOCUS_OK;
@@ -141,7 +141,7 @@ locus_status locus_plan_place(locus_plan *plan, unsigned sites, locus_error *err
             return locus_fail_memory(error, sizeof *plan->terms[i]);
         locus_owned_recycle(&plan->terms[i]->memory);
         plan->terms[i]->placed = (locus_placed){.score = NULL};
-        if (locus_term_sites(&encoding->terms[i]) & sites)
+        if (locus_term_sites(&encoding->terms[i]) & ~plan->places.left_out)
             status = place_term(plan, i, error);
     }
     if (status == LOCUS_OK)

@@ -43,9 +43,8 @@ struct locus_plan {
     size_t score_terms[LOCUS_TERMS_MAX];
 };
 
-/* Of a holder's plan: places all terms that act at one of `sites` (a mask of locus_site) on plan->places anew, in the
- * memory that they had before. */
-locus_status locus_plan_place(locus_plan *plan, unsigned sites, locus_error *error);
+/* Of a holder's plan: places all terms that act where plan->places ask anew, in the memory that they had before. */
+locus_status locus_plan_place(locus_plan *plan, locus_error *error);
 void locus_plan_release_terms(locus_plan *plan);
 size_t locus_plan_term_bytes(const locus_plan *plan);
 

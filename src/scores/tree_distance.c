@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #define NO_TABLE SIZE_MAX
+#define LEAST_QUERIES 8 /* of a sequence */
 
 typedef struct tree_block {
     size_t first, count; /* key tokens */
@@ -154,10 +155,15 @@ static size_t count_blocks(const locus_placement *placement, size_t *elements) {
     return blocks;
 }
 
+/* A block is worth its making from some queries on: decoding, which makes it anew for each token, has one. */
+static bool few_queries(const locus_placement *placement) {
+    return placement->query.used < LEAST_QUERIES * placement->sequences;
+}
+
 static locus_status create_blocks(locus_tree_distance *own, const locus_placement *placement, locus_owned *memory,
                                   locus_error *error) {
     size_t elements, blocks = count_blocks(placement, &elements), keys = placement->key.tokens;
-    if (elements > LOCUS_TREE_BLOCK_BYTES / sizeof(int16_t) || own->most > INT32_MAX)
+    if (elements > LOCUS_TREE_BLOCK_BYTES / sizeof(int16_t) || own->most > INT32_MAX || few_queries(placement))
         return LOCUS_OK;
     const block_maker maker = {.distance = own,
                                .blocks = locus_owned_get(memory, blocks, sizeof(tree_block)),

@@ -8,8 +8,8 @@
  *   depth of the common ancestor of the query and key j = min(t, L[k*][j])
  *
  * k* is a neighbour of the query in depth-first order: a binary search for a row, one minimum for a pair. Blocks take
- * 256 bytes for a key. Beyond LOCUS_TREE_BLOCK_BYTES in all, and where depths within a block spread further than 16
- * bits, a pair costs one search for its common ancestor (ancestor.h). */
+ * 256 bytes for a key. Beyond LOCUS_TREE_BLOCK_BYTES in all, for a few queries, and where depths within a block spread
+ * further than 16 bits, a pair costs one search for its common ancestor (ancestor.h). */
 #ifndef LOCUS_TREE_DISTANCE_H
 #define LOCUS_TREE_DISTANCE_H
 

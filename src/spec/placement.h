@@ -72,7 +72,12 @@ typedef struct locus_places {
     locus_tables *tables;         /* of what follows from positions alone; NULL where places grow */
     bool grows; /* of a key–value cache: after `place` tokens, their positions and spans change (arrays stay where they
                    are), and extremes are bounds: no tables over tokens, pairs or differences */
+    unsigned left_out; /* of a key–value cache: sites (locus_site) at which nobody asks what acts; it is not placed */
 } locus_places;
+
+static inline bool locus_places_ask(const locus_places *places, locus_site site) {
+    return !(places->left_out & (unsigned)site);
+}
 
 static inline double locus_token_position(const locus_token_side *side, size_t token) {
     return side->reals ? side->reals[token] : (double)side->values[token];

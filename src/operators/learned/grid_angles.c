@@ -69,7 +69,9 @@ locus_status locus_grid_bind(locus_grid_angles *own, const locus_term *term, con
 locus_status locus_grid_place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
                               locus_error *error) {
     const locus_grid_angles *own = bound;
-    locus_status status = locus_rotary_place(&own->rotary, places->items, memory, &placed->query_key, error);
+    locus_status status = LOCUS_OK;
+    if (locus_places_ask(places, LOCUS_SITE_QUERY_KEY))
+        status = locus_rotary_place(&own->rotary, places->items, memory, &placed->query_key, error);
     return status == LOCUS_OK ? locus_turning_place(&own->turning, places, memory, placed, error) : status;
 }
 

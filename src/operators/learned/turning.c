@@ -37,5 +37,7 @@ locus_status locus_turning_place(const locus_turning *turning, const locus_place
         placed->value = placed->query_key;
         placed->value_whole = placed->query_key_whole;
     }
+    if (!locus_places_ask(places, LOCUS_SITE_SCORE))
+        return LOCUS_OK;
     return locus_decay_place(&turning->decay, places, memory, placed, error);
 }
