@@ -70,7 +70,7 @@ typedef struct locus_algebraic_bind {
     const double *const *values;
     size_t heads;
     locus_side side;
-    locus_owned *memory, *passing;
+    locus_owned *memory;
     locus_error *error;
 } locus_algebraic_bind;
 
@@ -147,7 +147,7 @@ static locus_status bind_tree(const locus_algebraic_bind *bind, const locus_alge
     *bound = tree;
     if (generator != LOCUS_GENERATOR_FIXED)
         return locus_tree_bind(tree, bind->values, NULL, bind->memory, bind->error);
-    const double *A = gather(bind, block, bind->passing);
+    const double *A = gather(bind, block, bind->memory);
     return A ? locus_tree_bind(tree, NULL, A, bind->memory, bind->error) : LOCUS_ERROR_MEMORY;
 }
 
@@ -196,7 +196,6 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
                                         .heads = shape->heads,
                                         .side = own->turning.side,
                                         .memory = memory,
-                                        .passing = &passing,
                                         .error = error};
     if (status == LOCUS_OK)
         status = bind_parts(&parts, own);

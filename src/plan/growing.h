@@ -9,7 +9,7 @@
  * turned. An execution reads positions and spans where they stand, so `kept` follows by itself, and is placed anew only
  * when positions leave the bounds that it was placed for (powers of two), when room for new tokens grows, and on
  * trees, whose distances are prepared for all tokens, and for terms that say so. `fresh` is placed each time, in the
- * memory that it had before.
+ * memory that it had before, or is what another cache has placed on the same positions (growing_fresh.c).
  *
  * Where an encoding acts on any group, nothing depends on positions: they are counted on `seq`, whatever is given. */
 #ifndef LOCUS_GROWING_H

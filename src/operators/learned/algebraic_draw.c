@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Initial values of `algebraic`: each table, each block, each generator in turn from one stream.
+/* Initial values of `algebraic`: each table, each block, each generator in turn has its part of one stream.
  *
  *              matrices on axes and trees          Q of cycles         angles
  *   rope       rope's angles in a Haar basis       Haar over SO(b)     rope's
@@ -17,7 +17,10 @@
 
 #include "core/error.h"
 
+#include <locus/parallel.h>
+
 #include <math.h>
+#include <string.h>
 
 #define BASE 10000.0
 #define HALF_TURN 3.14159265358979323846
@@ -32,6 +35,7 @@ typedef struct locus_generator_draw {
     locus_orthogonal_kind kind;
     locus_coordinate coordinate;
     size_t dim, number;
+    const double *rope; /* [dim/2] rope's angles */
     double *theta, *U, *work;
 } locus_generator_draw;
 
@@ -71,7 +75,7 @@ static locus_status draw_blocks(locus_generator_draw *draw) {
         return status;
     }
     if (draw->init == INIT_ROPE)
-        locus_rotary_frequencies(BASE, dim, dim / 2, draw->theta);
+        memcpy(draw->theta, draw->rope, dim / 2 * sizeof *draw->theta);
     else
         noise(draw, dim / 2, draw->theta);
     locus_haar_orthogonal(dim, draw->random, &draw->index, draw->U);
@@ -95,17 +99,42 @@ static locus_status draw_matrix(locus_generator_draw *draw, double *A) {
     return LOCUS_OK;
 }
 
-static locus_status draw_block(locus_generator_draw *draw, const locus_algebraic_blocks *blocks,
-                               const locus_algebraic_block *block, size_t table, double *const *values) {
-    locus_status status = LOCUS_OK;
-    draw->coordinate = block->coordinate;
-    draw->dim = block->dim;
-    for (draw->number = 0; draw->number < block->generators && status == LOCUS_OK; draw->number++) {
-        double *to =
-            values[block->slice.tensor] + locus_parameter_slice_at(block->slice, table, draw->number, block->elements);
-        status = blocks->generator == LOCUS_GENERATOR_ANGLES ? draw_angles(draw, to) : draw_matrix(draw, to);
-    }
-    return status;
+/* Numbers of the stream that a generator of the block takes. */
+static uint64_t numbers_of(const locus_generator_draw *draw, const locus_algebraic_blocks *blocks,
+                           const locus_algebraic_block *block) {
+    const uint64_t pairs = block->dim / 2, square = (uint64_t)block->dim * block->dim;
+    const bool haar = draw->init == INIT_RANDOM, rope = draw->init == INIT_ROPE;
+    if (blocks->generator == LOCUS_GENERATOR_ANGLES)
+        return haar ? square : rope ? 0 : pairs;
+    if (draw->init == INIT_IDENTITY && draw->kind == LOCUS_ORTHOGONAL_HOUSEHOLDER)
+        return pairs + square;
+    return square;
+}
+
+/* Generators of a table's block, each with its own part of the stream. */
+typedef struct locus_block_drawing {
+    const locus_generator_draw *draw; /* index: of the first one's numbers */
+    const locus_algebraic_blocks *blocks;
+    const locus_algebraic_block *block;
+    uint64_t numbers;
+    double *values;
+    size_t work_count; /* doubles for each worker, from draw->work on */
+    unsigned char *failed;
+} locus_block_drawing;
+
+static void draw_generator(void *context, size_t number, size_t worker) {
+    const locus_block_drawing *drawing = context;
+    locus_generator_draw draw = *drawing->draw;
+    double *to = drawing->values + number * drawing->block->elements, *work = draw.work + worker * drawing->work_count;
+    draw.number = number;
+    draw.index += number * drawing->numbers;
+    draw.theta = work;
+    draw.U = work + draw.dim;
+    draw.work = draw.U + draw.dim * draw.dim;
+    const locus_status status =
+        drawing->blocks->generator == LOCUS_GENERATOR_ANGLES ? draw_angles(&draw, to) : draw_matrix(&draw, to);
+    if (status != LOCUS_OK)
+        drawing->failed[worker] = 1;
 }
 
 static size_t widest(const locus_algebraic_blocks *blocks) {
@@ -115,26 +144,47 @@ static size_t widest(const locus_algebraic_blocks *blocks) {
     return dim;
 }
 
+static void draw_all(locus_generator_draw *draw, const locus_algebraic_blocks *blocks, locus_block_drawing *drawing,
+                     size_t workers, double *const *values) {
+    double *rope = draw->theta;
+    draw->rope = rope;
+    for (size_t table = 0; table < blocks->tables; table++)
+        for (size_t i = 0; i < blocks->count; i++) {
+            const locus_algebraic_block *block = &blocks->items[i];
+            draw->coordinate = block->coordinate;
+            draw->dim = block->dim;
+            locus_rotary_frequencies(BASE, block->dim, block->dim / 2, rope);
+            drawing->block = block;
+            drawing->numbers = numbers_of(draw, blocks, block);
+            drawing->values =
+                values[block->slice.tensor] + locus_parameter_slice_at(block->slice, table, 0, block->elements);
+            locus_parallel_for_at_most(workers, block->generators, draw_generator, drawing);
+            draw->index += block->generators * drawing->numbers;
+        }
+}
+
 locus_status locus_algebraic_draw(const locus_term *term, const locus_algebraic_blocks *blocks,
                                   const locus_random *random, double *const *values, locus_error *error) {
     const size_t dim = widest(blocks), haar = locus_haar_work(dim), map = locus_orthogonal_work(dim);
-    const size_t doubles = dim + dim * dim + (haar > map ? haar : map);
+    const size_t doubles = dim + dim * dim + (haar > map ? haar : map), workers = locus_threads();
     locus_owned memory = {0};
-    double *work = locus_owned_get(&memory, doubles, sizeof *work);
-    if (!work)
-        return locus_owned_fail(error, doubles, sizeof *work);
+    double *rope = locus_owned_get(&memory, dim, sizeof *rope);
+    double *work = locus_owned_get(&memory, workers * doubles, sizeof *work);
+    unsigned char *failed = locus_owned_get(&memory, workers, 1);
     locus_generator_draw draw = {.random = random,
                                  .init = term->options[LOCUS_ALGEBRAIC_INIT].choice,
                                  .kind = blocks->kind,
-                                 .theta = work,
-                                 .U = work + dim,
-                                 .work = work + dim + dim * dim};
-    locus_status status = LOCUS_OK;
-    for (size_t table = 0; table < blocks->tables; table++)
-        for (size_t i = 0; i < blocks->count && status == LOCUS_OK; i++)
-            status = draw_block(&draw, blocks, &blocks->items[i], table, values);
-    locus_owned_release(&memory);
+                                 .theta = rope,
+                                 .work = work};
+    locus_block_drawing drawing = {.draw = &draw, .blocks = blocks, .work_count = doubles, .failed = failed};
+    locus_status status = rope && work && failed ? LOCUS_OK : locus_owned_fail(error, workers * doubles, sizeof *work);
     if (status == LOCUS_OK)
-        return LOCUS_OK;
-    return locus_fail(error, status, "generators", "a random generator could not be decomposed: try another seed");
+        draw_all(&draw, blocks, &drawing, workers, values);
+    bool any = false;
+    for (size_t w = 0; status == LOCUS_OK && w < workers; w++)
+        any = any || failed[w];
+    locus_owned_release(&memory);
+    return any ? locus_fail(error, LOCUS_ERROR_NUMERIC, "generators",
+                            "a random generator could not be decomposed: try another seed")
+               : status;
 }

@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#define ANEW ((uint64_t)1 << 48)
+
 static double dot(size_t n, const double *x, const double *y) {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -26,9 +28,11 @@ static void orthogonalise(size_t n, const double *rows, size_t count, double *ro
 void locus_haar_orthogonal(size_t n, const locus_random *random, uint64_t *index, double *Q) {
     for (size_t i = 0; i < n; i++) {
         double *row = Q + i * n, norm = 0;
-        do { /* a row within rounding of those before has probability 0, but would be noise */
+        uint64_t first = *index + i * n;
+        do { /* a row within rounding of those before would be noise */
             for (size_t j = 0; j < n; j++)
-                row[j] = locus_random_normal(random, (*index)++);
+                row[j] = locus_random_normal(random, first + j);
+            first += ANEW;
             orthogonalise(n, Q, i, row);
             orthogonalise(n, Q, i, row);
             norm = sqrt(dot(n, row, row));
@@ -36,15 +40,17 @@ void locus_haar_orthogonal(size_t n, const locus_random *random, uint64_t *index
         for (size_t j = 0; j < n; j++)
             row[j] /= norm;
     }
+    *index += (uint64_t)n * n;
 }
 
 void locus_skew_assemble(size_t n, const double *U, const double *theta, double *S) {
     for (size_t r = 0; r < n; r++)
-        for (size_t c = 0; c < n; c++) {
+        for (size_t c = 0; c <= r; c++) {
             double sum = 0;
             for (size_t i = 0; i + 1 < n; i += 2)
                 sum += theta[i / 2] * (U[r * n + i + 1] * U[c * n + i] - U[r * n + i] * U[c * n + i + 1]);
             S[r * n + c] = sum;
+            S[c * n + r] = 0.0 - sum; /* its bits are those of the same sum there; nowhere −0 */
         }
 }
 

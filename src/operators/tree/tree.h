@@ -15,6 +15,8 @@
 #include "linalg/orthogonal.h"
 #include "operators/product.h"
 
+#include <stdatomic.h>
+
 typedef enum locus_tree_learning {
     LOCUS_TREE_FIXED = 0,
     LOCUS_TREE_ORTHOGONAL = 1, /* A [tables, generators, dim, dim] of the term's parameters, by `kind` */
@@ -29,19 +31,24 @@ typedef struct locus_tree {
     locus_tree_learning learned;
     locus_orthogonal_kind kind;
     locus_parameter_slice slice;
-    const double *parameters; /* [tables, branches, dim·dim or dim/2], copied; NULL if nothing is learned */
-    const double *generators; /* [tables, branches, dim, dim] W */
+    const double *A;      /* [tables, branches, dim·dim or dim/2]: what generators are made of */
+    _Atomic(int) *states; /* [tables, branches]: whether one is made (tree_bind.c) */
+    double *generators;   /* [tables, branches, dim, dim] W, of those that are made; so are all below */
     /* Wᵀ, and both rounded once: products want their right factor by rows */
-    const double *transposed;
-    const float *generators_float32, *transposed_float32;
-    const double *bases; /* SKEW, learned: U [dim, dim] and θ [dim/2] of each, one behind the other; else NULL */
+    double *transposed;
+    float *generators_float32, *transposed_float32;
+    double *bases; /* SKEW, learned: U [dim, dim] and θ [dim/2] of each, one behind the other; else NULL */
 } locus_tree;
 
-/* Fills `generators` and what follows (and keeps the copies) from `values`, the term's parameters, or for
- * LOCUS_TREE_FIXED from `A` [tables, branches, dim, dim] by `kind`. NUMERIC names the head and branch. The other fields
- * are set by the caller. */
+/* Makes room for generators of `values`, the term's parameters, which live as long as `memory`; for LOCUS_TREE_FIXED of
+ * `A` [tables, branches, dim, dim] by `kind`, which does, too. NUMERIC names the head and branch of one that cannot be
+ * made. The other fields are set by the caller. */
 locus_status locus_tree_bind(locus_tree *tree, const double *const *values, const double *A, locus_owned *memory,
                              locus_error *error);
+
+/* Makes the generators of these branches, all if `branches` is NULL, that are not made yet: those that are used, and no
+ * others, so that a tree may have any number of branches. From any thread. NUMERIC as above. */
+locus_status locus_tree_need(const locus_tree *tree, const uint32_t *branches, size_t count, locus_error *error);
 
 /* `coordinate` of the places is the tree. */
 locus_status locus_tree_place(const locus_tree *tree, const locus_places *places, size_t coordinate,

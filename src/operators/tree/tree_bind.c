@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Generators of a tree from parameters, and dL/dW back to them. Generators are made in parallel, each with work of its
- * own. Block forms of learned SKEW generators are kept: backward needs them again. For ANGLES, W has blocks
+/* Generators of a tree from parameters, and dL/dW back to them. Generators are made when a plan first uses them, in
+ * parallel, each with work of its own. Block forms of learned SKEW generators are kept: backward needs them again. For ANGLES, W has blocks
  * [cos θ −sin θ; sin θ cos θ] on the pairs (2i, 2i + 1):
  *
  *   dL/dθ_i = cos θ_i (G_10 − G_01) − sin θ_i (G_00 + G_11),   G = dL/dW */
@@ -14,17 +14,22 @@
 #include <locus/parallel.h>
 
 #include <math.h>
+#include <sched.h>
 #include <string.h>
 
-/* ---- bind ---- */
+#define FAR_OUT 1e100
+
+/* ---- making ---- */
+
+/* Of a generator: it is made by one thread, once. */
+enum { UNMADE, CLAIMED, MADE, FAILED };
 
 typedef struct locus_tree_making {
     const locus_tree *tree;
-    const double *A; /* [tables, branches, elements] */
-    double *generators, *transposed, *bases, *work;
-    float *generators_float32, *transposed_float32;
-    unsigned char *failed; /* [tables, branches] */
-    size_t work_count;     /* doubles for each worker */
+    const uint32_t *branches; /* [count], or NULL: all */
+    size_t count;
+    double *work;
+    size_t work_count; /* doubles for each worker */
 } locus_tree_making;
 
 static size_t parameter_elements(const locus_tree *tree) {
@@ -66,85 +71,132 @@ static void turn_pairs(size_t dim, const double *theta, double *W) {
     }
 }
 
-static void make_generator(void *context, size_t index, size_t worker) {
-    const locus_tree_making *making = context;
-    const locus_tree *tree = making->tree;
+static locus_status make_generator(const locus_tree *tree, size_t index, double *work) {
     const size_t dim = tree->dim, elements = dim * dim;
-    const double *A = making->A + index * parameter_elements(tree);
-    double *W = making->generators + index * elements;
-    float *rounded = making->generators_float32 + index * elements;
-    double *work = making->work + worker * making->work_count;
+    const double *A = tree->A + index * parameter_elements(tree);
+    double *W = tree->generators + index * elements;
+    float *rounded = tree->generators_float32 + index * elements;
+    locus_status status = LOCUS_OK;
     if (tree->learned == LOCUS_TREE_ANGLES)
         turn_pairs(dim, A, W);
     else if (keeps_bases(tree))
-        making->failed[index] = exponentiate(dim, A, making->bases + index * basis_elements(dim), W, work) != LOCUS_OK;
+        status = exponentiate(dim, A, tree->bases + index * basis_elements(dim), W, work);
     else
-        making->failed[index] = locus_orthogonal_make(tree->kind, dim, A, W, work) != LOCUS_OK;
-    for (size_t i = 0; i < elements; i++)
+        status = locus_orthogonal_make(tree->kind, dim, A, W, work);
+    for (size_t i = 0; status == LOCUS_OK && i < elements; i++)
         rounded[i] = (float)W[i];
-    locus_kernels_float64_get()->transpose(dim, dim, W, (ptrdiff_t)dim, making->transposed + index * elements,
+    if (status != LOCUS_OK)
+        return status;
+    locus_kernels_float64_get()->transpose(dim, dim, W, (ptrdiff_t)dim, tree->transposed + index * elements,
                                            (ptrdiff_t)dim);
     locus_kernels_float32_get()->transpose(dim, dim, rounded, (ptrdiff_t)dim,
-                                           making->transposed_float32 + index * elements, (ptrdiff_t)dim);
+                                           tree->transposed_float32 + index * elements, (ptrdiff_t)dim);
+    return LOCUS_OK;
 }
 
-static locus_status make_all(locus_tree_making *making, locus_error *error) {
+static size_t number_of(const locus_tree_making *making, size_t index) {
+    const size_t table = index / making->count, at = index % making->count;
+    return table * making->tree->branches + (making->branches ? making->branches[at] : at);
+}
+
+/* Another thread that is at it is at this one alone, and waits for nobody. */
+static void make_once(void *context, size_t index, size_t worker) {
+    const locus_tree_making *making = context;
+    const size_t number = number_of(making, index);
+    _Atomic(int) *state = &making->tree->states[number];
+    int found = UNMADE;
+    if (atomic_compare_exchange_strong(state, &found, CLAIMED))
+        atomic_store(state, make_generator(making->tree, number, making->work + worker * making->work_count) == LOCUS_OK
+                                ? MADE
+                                : FAILED);
+    while (atomic_load(state) == CLAIMED)
+        (void)sched_yield();
+}
+
+static locus_status fail_generator(const locus_tree *tree, size_t number, locus_error *error) {
+    return locus_fail(error, LOCUS_ERROR_NUMERIC, "generators",
+                      "the generator of branch %zu of head %zu gives no orthogonal matrix: its parameters must be "
+                      "finite, and reflection vectors not zero",
+                      number % tree->branches + 1, number / tree->branches);
+}
+
+static locus_status make_missing(locus_tree_making *making, locus_error *error) {
     const locus_tree *tree = making->tree;
-    const size_t count = tree->tables * tree->branches;
-    locus_owned short_lived = {0};
-    locus_tree_store store = {&short_lived, error, LOCUS_OK};
+    const size_t count = tree->tables * making->count, workers = locus_threads();
     const size_t own = 2 * tree->dim * tree->dim + tree->dim + locus_skew_work(tree->dim);
-    const size_t theirs = locus_orthogonal_work(tree->dim), workers = locus_threads();
+    const size_t theirs = locus_orthogonal_work(tree->dim);
+    locus_owned passing = {0};
     making->work_count = own > theirs ? own : theirs;
-    making->work = locus_tree_take(&store, workers * making->work_count, sizeof *making->work);
-    making->failed = locus_tree_take(&store, count, 1);
-    locus_status status = store.status;
-    if (status == LOCUS_OK)
-        locus_parallel_for_at_most(workers, count, make_generator, making);
-    for (size_t i = 0; status == LOCUS_OK && i < count; i++)
-        if (making->failed[i])
-            status = locus_fail(error, LOCUS_ERROR_NUMERIC, "generators",
-                                "the generator of branch %zu of head %zu gives no orthogonal matrix: its parameters "
-                                "must be finite, and reflection vectors not zero",
-                                i % tree->branches + 1, i / tree->branches);
-    locus_owned_release(&short_lived);
-    return status;
+    making->work = locus_owned_get(&passing, workers * making->work_count, sizeof *making->work);
+    if (!making->work)
+        return locus_owned_fail(error, workers * making->work_count, sizeof *making->work);
+    locus_parallel_for_at_most(workers, count, make_once, making);
+    locus_owned_release(&passing);
+    for (size_t i = 0; i < count; i++)
+        if (atomic_load(&tree->states[number_of(making, i)]) == FAILED)
+            return fail_generator(tree, number_of(making, i), error);
+    return LOCUS_OK;
 }
 
-/* The term's parameters, of this coordinate's generators only. */
-static void copy_values(const locus_tree *tree, const double *values, double *copy) {
-    const size_t elements = parameter_elements(tree);
-    for (size_t table = 0; table < tree->tables; table++)
-        memcpy(copy + table * tree->branches * elements,
-               values + locus_parameter_slice_at(tree->slice, table, 0, elements),
-               tree->branches * elements * sizeof *copy);
+locus_status locus_tree_need(const locus_tree *tree, const uint32_t *branches, size_t count, locus_error *error) {
+    locus_tree_making making = {.tree = tree, .branches = branches, .count = branches ? count : tree->branches};
+    bool missing = false;
+    for (size_t i = 0; i < tree->tables * making.count && !missing; i++)
+        missing = atomic_load(&tree->states[number_of(&making, i)]) != MADE;
+    return missing ? make_missing(&making, error) : LOCUS_OK;
+}
+
+/* ---- bind ---- */
+
+/* The term's parameters, of this coordinate's generators only: where they are, unless another coordinate's stand
+ * between them. */
+static const double *values_of(const locus_tree *tree, const double *values, locus_tree_store *store) {
+    const size_t elements = parameter_elements(tree), row = tree->branches * elements;
+    if (tree->slice.generators == tree->branches)
+        return values;
+    double *copy = locus_tree_take(store, tree->tables * row, sizeof *copy);
+    for (size_t table = 0; copy && table < tree->tables; table++)
+        memcpy(copy + table * row, values + locus_parameter_slice_at(tree->slice, table, 0, elements),
+               row * sizeof *copy);
+    return copy;
+}
+
+/* Whether a generator may fail to be made: a number is far out, or all of a row are next to 0. Those are tried at once,
+ * so that a binding says what is wrong with its parameters. */
+static bool is_doubtful(const locus_tree *tree, const double *A) {
+    for (size_t i = 0; i < tree->dim; i++, A += tree->dim) {
+        double most = 0;
+        for (size_t j = 0; j < tree->dim; j++)
+            most = !(fabs(A[j]) <= most) ? fabs(A[j]) : most;
+        if (!(most < FAR_OUT) || (tree->kind == LOCUS_ORTHOGONAL_HOUSEHOLDER && most < 1 / FAR_OUT))
+            return true;
+    }
+    return false;
+}
+
+static locus_status try_doubtful(const locus_tree *tree, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < tree->tables * tree->branches && status == LOCUS_OK; i++) {
+        const uint32_t branch = (uint32_t)(i % tree->branches);
+        if (tree->learned != LOCUS_TREE_ANGLES && is_doubtful(tree, tree->A + i * tree->dim * tree->dim))
+            status = locus_tree_need(tree, &branch, 1, error);
+    }
+    return status;
 }
 
 locus_status locus_tree_bind(locus_tree *tree, const double *const *values, const double *A, locus_owned *memory,
                              locus_error *error) {
     const size_t count = tree->tables * tree->branches, numbers = count * tree->dim * tree->dim;
-    const bool learns = tree->learned != LOCUS_TREE_FIXED;
     locus_tree_store store = {memory, error, LOCUS_OK};
-    double *copy = locus_tree_take(&store, learns ? count * parameter_elements(tree) : 0, sizeof *copy);
-    locus_tree_making making = {
-        .tree = tree,
-        .generators = locus_tree_take(&store, numbers, sizeof(double)),
-        .transposed = locus_tree_take(&store, numbers, sizeof(double)),
-        .bases = locus_tree_take(&store, keeps_bases(tree) ? count * basis_elements(tree->dim) : 0, sizeof(double)),
-        .generators_float32 = locus_tree_take(&store, numbers, sizeof(float)),
-        .transposed_float32 = locus_tree_take(&store, numbers, sizeof(float))};
-    if (store.status != LOCUS_OK)
-        return store.status;
-    if (learns)
-        copy_values(tree, values[tree->slice.tensor], copy);
-    making.A = learns ? copy : A;
-    tree->parameters = learns ? copy : NULL;
-    tree->bases = keeps_bases(tree) ? making.bases : NULL;
-    tree->generators = making.generators;
-    tree->transposed = making.transposed;
-    tree->generators_float32 = making.generators_float32;
-    tree->transposed_float32 = making.transposed_float32;
-    return make_all(&making, error);
+    tree->A = tree->learned != LOCUS_TREE_FIXED ? values_of(tree, values[tree->slice.tensor], &store) : A;
+    tree->states = locus_tree_take(&store, count, sizeof *tree->states); /* UNMADE is 0 */
+    tree->generators = locus_tree_room(&store, numbers, sizeof(double));
+    tree->transposed = locus_tree_room(&store, numbers, sizeof(double));
+    if (keeps_bases(tree))
+        tree->bases = locus_tree_room(&store, count * basis_elements(tree->dim), sizeof(double));
+    tree->generators_float32 = locus_tree_room(&store, numbers, sizeof(float));
+    tree->transposed_float32 = locus_tree_room(&store, numbers, sizeof(float));
+    return store.status == LOCUS_OK ? try_doubtful(tree, error) : store.status;
 }
 
 /* ---- back to parameters ---- */
@@ -187,7 +239,7 @@ static void spread_generator(void *context, size_t index, size_t worker) {
     const locus_tree *tree = op->tree;
     const size_t used = op->layout.used_count, table = index / used, branch = op->layout.used[index % used];
     const size_t elements = parameter_elements(tree), matrix = tree->dim * tree->dim;
-    const double *A = tree->parameters + (table * tree->branches + branch) * elements;
+    const double *A = tree->A + (table * tree->branches + branch) * elements;
     const double *G = spreading->dW + index * matrix;
     double *G_A = (double *)(void *)(spreading->scratch + worker * locus_tree_spread_bytes(tree));
     memset(G_A, 0, elements * sizeof *G_A);

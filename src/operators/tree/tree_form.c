@@ -26,17 +26,17 @@ static unsigned roles_of(const locus_tree *tree) {
 }
 
 static void add_generators(const locus_tree *tree, locus_form_writer *writer) {
+    if (writer->status == LOCUS_OK)
+        writer->status = locus_tree_need(tree, NULL, 0, writer->error);
     const int64_t tables = (int64_t)tree->tables, branches = (int64_t)tree->branches, dim = (int64_t)tree->dim;
     locus_form_add(writer, "generators", LOCUS_FORM_FLOAT64, tree->generators,
                    LOCUS_FORM_SHAPE(tables, branches, dim, dim));
     if (tree->learned == LOCUS_TREE_FIXED)
         return;
     if (tree->learned == LOCUS_TREE_ANGLES)
-        locus_form_add(writer, "angles", LOCUS_FORM_FLOAT64, tree->parameters,
-                       LOCUS_FORM_SHAPE(tables, branches, dim / 2));
+        locus_form_add(writer, "angles", LOCUS_FORM_FLOAT64, tree->A, LOCUS_FORM_SHAPE(tables, branches, dim / 2));
     else
-        locus_form_add(writer, "generator", LOCUS_FORM_FLOAT64, tree->parameters,
-                       LOCUS_FORM_SHAPE(tables, branches, dim, dim));
+        locus_form_add(writer, "generator", LOCUS_FORM_FLOAT64, tree->A, LOCUS_FORM_SHAPE(tables, branches, dim, dim));
     locus_form_learned(writer, tree->slice.tensor, tree->slice.first);
 }
 

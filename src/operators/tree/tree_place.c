@@ -201,6 +201,8 @@ locus_status locus_tree_place(const locus_tree *tree, const locus_places *places
     op->side[1] = &placement->key;
     op->workspace = places->workspace;
     locus_status status = take_layout(op, places, coordinate, memory, error);
+    if (status == LOCUS_OK)
+        status = locus_tree_need(tree, op->layout.used, op->layout.used_count, error);
     if (status == LOCUS_OK && op->keeps)
         status = keep_matrices(op, memory, error);
     if (status == LOCUS_OK)

@@ -18,4 +18,12 @@ static inline void *locus_tree_take(locus_tree_store *store, size_t count, size_
     return block;
 }
 
+/* The same, for what is filled in later, or never: pages that nobody writes to are not there. */
+static inline void *locus_tree_room(locus_tree_store *store, size_t count, size_t size) {
+    void *block = store->status == LOCUS_OK ? locus_owned_take(store->memory, count, size) : NULL;
+    if (!block && store->status == LOCUS_OK)
+        store->status = locus_owned_fail(store->error, count, size);
+    return block;
+}
+
 #endif
