@@ -28,11 +28,21 @@ if(LOCUS_LAB)
   locus_find(UTF8PROC utf8proc.h utf8proc libutf8proc-dev)
   # oneDNN runs on GCC's OpenMP; the laboratory tells it to stay on one thread. Named by its file, because a clang build
   # would otherwise bring a second OpenMP runtime.
-  set(LAB_LIBRARIES ${DNNL_LIBRARY} ${SQLITE_LIBRARY} ${CJSON_LIBRARY} ${CURL_LIBRARY} ${ARCHIVE_LIBRARY}
-      ${PNG_LIBRARY} ${JPEG_LIBRARY} ${CRYPTO_LIBRARY} ${UTF8PROC_LIBRARY} -l:libgomp.so.1)
+  set(LAB_LIBRARIES ${DNNL_LIBRARY} ${SQLITE_LIBRARY} ${CJSON_LIBRARY} ${PNG_LIBRARY} ${JPEG_LIBRARY}
+      ${CRYPTO_LIBRARY} ${UTF8PROC_LIBRARY} -l:libgomp.so.1)
   set(LAB_INCLUDE_DIRS ${DNNL_INCLUDE_DIR} ${SQLITE_INCLUDE_DIR} ${CJSON_INCLUDE_DIR} ${CURL_INCLUDE_DIR}
       ${ARCHIVE_INCLUDE_DIR} ${PNG_INCLUDE_DIR} ${JPEG_INCLUDE_DIR} ${CRYPTO_INCLUDE_DIR} ${UTF8PROC_INCLUDE_DIR})
 endif()
+
+# locus_late_file(NAME variable): the file by which a library is loaded when it is needed (lab/io/published/late_library.h).
+function(locus_late_file name variable)
+  execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${${name}_LIBRARY} OUTPUT_VARIABLE said ERROR_QUIET)
+  if(said MATCHES "SONAME +([^ \n]+)")
+    set(${variable} ${CMAKE_MATCH_1} PARENT_SCOPE)
+  else()
+    set(${variable} ${${name}_LIBRARY} PARENT_SCOPE)
+  endif()
+endfunction()
 
 if(LOCUS_TESTS)
   locus_find(CMOCKA cmocka.h cmocka libcmocka-dev)

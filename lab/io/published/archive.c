@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Archives through libarchive. Only formats that it reads itself are switched on: others would start programs. */
+/* Archives through libarchive, which is loaded when there is one. Only formats that it reads itself are switched on: others would start programs. */
 #include "io/published/archive.h"
 
 #include "io/fail.h"
+#include "io/published/late_library.h"
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
@@ -13,6 +14,16 @@
 
 #define READ_BLOCK ((size_t)1 << 18)
 
+#define FUNCTIONS(each) \
+    each(archive_entry_filetype) each(archive_entry_hardlink) each(archive_entry_pathname) each(archive_entry_size) \
+        each(archive_entry_size_is_set) each(archive_errno) each(archive_error_string) each(archive_read_data) \
+            each(archive_read_free) each(archive_read_new) each(archive_read_next_header) \
+                each(archive_read_open_filename) each(archive_read_support_filter_bzip2) \
+                    each(archive_read_support_filter_gzip) each(archive_read_support_filter_xz) \
+                        each(archive_read_support_filter_zstd) each(archive_read_support_format_tar)
+
+static LAB_LATE_FUNCTIONS(FUNCTIONS) libarchive;
+
 struct lab_archive {
     struct archive *reader;
     char *path;
@@ -20,10 +31,10 @@ struct lab_archive {
 };
 
 static locus_status fail_reader(lab_archive *archive, locus_error *error) {
-    const char *reason = archive_error_string(archive->reader);
-    if (archive_errno(archive->reader) == ENOMEM)
+    const char *reason = libarchive.archive_error_string(archive->reader);
+    if (libarchive.archive_errno(archive->reader) == ENOMEM)
         return lab_fail_memory(error, "an archive");
-    if (archive_errno(archive->reader) == EACCES)
+    if (libarchive.archive_errno(archive->reader) == EACCES)
         return lab_fail_system(error, "read", archive->path, EACCES);
     return lab_fail_file(error, archive->path, "is cut, damaged or no tar archive (%s)",
                          reason != NULL ? reason : "no reason is known");
@@ -38,26 +49,28 @@ static locus_status check_file(const char *path, locus_error *error) {
 }
 
 static bool switch_on(struct archive *reader) {
-    return archive_read_support_filter_gzip(reader) >= ARCHIVE_WARN &&
-           archive_read_support_filter_xz(reader) >= ARCHIVE_WARN &&
-           archive_read_support_filter_bzip2(reader) >= ARCHIVE_WARN &&
-           archive_read_support_filter_zstd(reader) >= ARCHIVE_WARN &&
-           archive_read_support_format_tar(reader) >= ARCHIVE_WARN;
+    return libarchive.archive_read_support_filter_gzip(reader) >= ARCHIVE_WARN &&
+           libarchive.archive_read_support_filter_xz(reader) >= ARCHIVE_WARN &&
+           libarchive.archive_read_support_filter_bzip2(reader) >= ARCHIVE_WARN &&
+           libarchive.archive_read_support_filter_zstd(reader) >= ARCHIVE_WARN &&
+           libarchive.archive_read_support_format_tar(reader) >= ARCHIVE_WARN;
 }
 
 locus_status lab_archive_open(lab_archive **archive, const char *path, locus_error *error) {
     *archive = NULL;
     locus_status status = check_file(path, error);
+    if (status == LOCUS_OK)
+        status = LAB_LATE_LOAD(LAB_ARCHIVE_FILE, FUNCTIONS, &libarchive, error);
     if (status != LOCUS_OK)
         return status;
     lab_archive *made = calloc(1, sizeof *made);
     if (made != NULL) {
-        made->reader = archive_read_new();
+        made->reader = libarchive.archive_read_new();
         made->path = strdup(path);
     }
     if (made == NULL || made->reader == NULL || made->path == NULL || !switch_on(made->reader))
         status = lab_fail_memory(error, "an archive");
-    else if (archive_read_open_filename(made->reader, path, READ_BLOCK) != ARCHIVE_OK)
+    else if (libarchive.archive_read_open_filename(made->reader, path, READ_BLOCK) != ARCHIVE_OK)
         status = fail_reader(made, error);
     if (status != LOCUS_OK)
         lab_archive_close(&made);
@@ -67,7 +80,7 @@ locus_status lab_archive_open(lab_archive **archive, const char *path, locus_err
 
 /* Keeps the last part of the path; an entry whose path cannot be told has none. */
 static locus_status take_name(lab_archive *archive, struct archive_entry *entry, locus_error *error) {
-    const char *path = archive_entry_pathname(entry);
+    const char *path = libarchive.archive_entry_pathname(entry);
     const char *slash = path != NULL ? strrchr(path, '/') : NULL;
     free(archive->name);
     archive->name = strdup(slash != NULL ? slash + 1 : path != NULL ? path : "");
@@ -78,14 +91,14 @@ locus_status lab_archive_next(lab_archive *archive, lab_member *member, locus_er
     struct archive_entry *entry;
     *member = (lab_member){NULL, 0};
     for (;;) {
-        int result = archive_read_next_header(archive->reader, &entry);
+        int result = libarchive.archive_read_next_header(archive->reader, &entry);
         if (result == ARCHIVE_EOF)
             return LOCUS_OK;
         if (result < ARCHIVE_WARN)
             return fail_reader(archive, error);
-        if (archive_entry_filetype(entry) == AE_IFREG && archive_entry_hardlink(entry) == NULL &&
-            archive_entry_size_is_set(entry) && archive_entry_size(entry) >= 0) {
-            member->bytes = (size_t)archive_entry_size(entry);
+        if (libarchive.archive_entry_filetype(entry) == AE_IFREG && libarchive.archive_entry_hardlink(entry) == NULL &&
+            libarchive.archive_entry_size_is_set(entry) && libarchive.archive_entry_size(entry) >= 0) {
+            member->bytes = (size_t)libarchive.archive_entry_size(entry);
             locus_status status = take_name(archive, entry, error);
             member->name = archive->name;
             return status;
@@ -94,7 +107,8 @@ locus_status lab_archive_next(lab_archive *archive, lab_member *member, locus_er
 }
 
 locus_status lab_archive_read(lab_archive *archive, void *target, size_t bytes, locus_error *error) {
-    const la_ssize_t got = archive_read_data(archive->reader, target, bytes); /* less at the file's end only */
+    const la_ssize_t got =
+        libarchive.archive_read_data(archive->reader, target, bytes); /* less at the file's end only */
     if (got < 0)
         return fail_reader(archive, error);
     return (size_t)got == bytes ? LOCUS_OK
@@ -106,7 +120,7 @@ void lab_archive_close(lab_archive **archive) {
     if (archive == NULL || *archive == NULL)
         return;
     if ((*archive)->reader != NULL)
-        archive_read_free((*archive)->reader);
+        libarchive.archive_read_free((*archive)->reader);
     free((*archive)->path);
     free((*archive)->name);
     free(*archive);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Downloads through libcurl. The part that is missing is asked for with a Range header of our own, not with libcurl's
+/* Downloads through libcurl, which is loaded when there is one. The part that is missing is asked for with a Range header of our own, not with libcurl's
  * resume: that fails where a server answers with the whole file, and here it then simply begins again.
  *
  * Signals are never used (the program asks for them between steps), so resolving takes libcurl's threads. */
 #include "io/published/download.h"
 
 #include "io/fail.h"
+#include "io/published/late_library.h"
+#define CURL_DISABLE_TYPECHECK /* its macros would check names, not pointers */
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +21,12 @@
 #define MOST_BYTES ((curl_off_t)1 << 34)
 #define SECONDS_TO_CONNECT 30L
 #define SECONDS_OF_SILENCE 60L
+
+#define FUNCTIONS(each) \
+    each(curl_global_init) each(curl_global_cleanup) each(curl_easy_init) each(curl_easy_cleanup) \
+        each(curl_easy_perform) each(curl_easy_strerror) each(curl_easy_setopt) each(curl_easy_getinfo)
+
+static LAB_LATE_FUNCTIONS(FUNCTIONS) curl;
 
 typedef struct transfer {
     CURL *handle;
@@ -71,7 +79,7 @@ static bool write_all(transfer *now, const char *bytes, size_t count) {
 static size_t take(char *bytes, size_t size, size_t count, void *context) {
     transfer *now = context;
     long answer = 0;
-    curl_easy_getinfo(now->handle, CURLINFO_RESPONSE_CODE, &answer);
+    curl.curl_easy_getinfo(now->handle, CURLINFO_RESPONSE_CODE, &answer);
     if ((answer == 200 && now->had > 0 && !begin_again(now)) || !write_all(now, bytes, size * count)) {
         now->code = errno;
         return 0;
@@ -91,14 +99,14 @@ static int look(void *context, curl_off_t total, curl_off_t done, curl_off_t up_
 
 static CURLcode restrict_protocols(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075500
-    CURLcode code = curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https,file");
-    return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    CURLcode code = curl.curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https,file");
+    return code != CURLE_OK ? code : curl.curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
 #else
     CURLcode code =
-        curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE));
+        curl.curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE));
     return code != CURLE_OK
                ? code
-               : curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+               : curl.curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 }
 
@@ -107,24 +115,24 @@ static CURLcode prepare(transfer *now) {
     CURL *handle = now->handle;
     CURLcode code = restrict_protocols(handle);
     snprintf(range, sizeof range, "%" PRIu64 "-", now->had);
-    curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, now->reason);
-    curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(handle, CURLOPT_FAILONERROR, 1L);
-    curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
-    curl_easy_setopt(handle, CURLOPT_MAXREDIRS, 10L);
-    curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, SECONDS_TO_CONNECT);
-    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, SECONDS_OF_SILENCE);
-    curl_easy_setopt(handle, CURLOPT_MAXFILESIZE_LARGE, MOST_BYTES);
-    curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, look);
-    curl_easy_setopt(handle, CURLOPT_XFERINFODATA, now);
-    curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, take);
-    curl_easy_setopt(handle, CURLOPT_WRITEDATA, now);
+    curl.curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, now->reason);
+    curl.curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+    curl.curl_easy_setopt(handle, CURLOPT_FAILONERROR, 1L);
+    curl.curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
+    curl.curl_easy_setopt(handle, CURLOPT_MAXREDIRS, 10L);
+    curl.curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, SECONDS_TO_CONNECT);
+    curl.curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl.curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, SECONDS_OF_SILENCE);
+    curl.curl_easy_setopt(handle, CURLOPT_MAXFILESIZE_LARGE, MOST_BYTES);
+    curl.curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+    curl.curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, look);
+    curl.curl_easy_setopt(handle, CURLOPT_XFERINFODATA, now);
+    curl.curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, take);
+    curl.curl_easy_setopt(handle, CURLOPT_WRITEDATA, now);
     /* Those that copy a text can run out of memory. */
-    code = code ? code : curl_easy_setopt(handle, CURLOPT_USERAGENT, "locus/" LOCUS_VERSION_TEXT);
-    code = code ? code : curl_easy_setopt(handle, CURLOPT_URL, now->url);
-    return code != CURLE_OK || now->had == 0 ? code : curl_easy_setopt(handle, CURLOPT_RANGE, range);
+    code = code ? code : curl.curl_easy_setopt(handle, CURLOPT_USERAGENT, "locus/" LOCUS_VERSION_TEXT);
+    code = code ? code : curl.curl_easy_setopt(handle, CURLOPT_URL, now->url);
+    return code != CURLE_OK || now->had == 0 ? code : curl.curl_easy_setopt(handle, CURLOPT_RANGE, range);
 }
 
 /* Nothing lies behind what is there: it is whole, or longer than what the server has now. */
@@ -143,15 +151,15 @@ static locus_status fail_transfer(transfer *now, CURLcode code, long answer, loc
     if (code == CURLE_HTTP_RETURNED_ERROR)
         return lab_fail(error, LOCUS_ERROR_IO, "url", "cannot download %s: the server answers %ld", now->url, answer);
     return lab_fail(error, LOCUS_ERROR_IO, "url", "cannot download %s: %s", now->url,
-                    now->reason[0] ? now->reason : curl_easy_strerror(code));
+                    now->reason[0] ? now->reason : curl.curl_easy_strerror(code));
 }
 
 static locus_status perform(transfer *now, locus_error *error) {
     long answer = 0;
     CURLcode code = prepare(now);
     if (code == CURLE_OK) {
-        code = curl_easy_perform(now->handle);
-        curl_easy_getinfo(now->handle, CURLINFO_RESPONSE_CODE, &answer);
+        code = curl.curl_easy_perform(now->handle);
+        curl.curl_easy_getinfo(now->handle, CURLINFO_RESPONSE_CODE, &answer);
     }
     if (code != CURLE_OK && !nothing_left(now, code, answer))
         return fail_transfer(now, code, answer, error);
@@ -161,15 +169,18 @@ static locus_status perform(transfer *now, locus_error *error) {
 
 locus_status lab_download(const char *url, const char *path, const lab_watch *watch, locus_error *error) {
     transfer now = {.url = url, .path = path, .watch = watch, .descriptor = -1};
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+    locus_status status = LAB_LATE_LOAD(LAB_CURL_FILE, FUNCTIONS, &curl, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (curl.curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return lab_fail_memory(error, "a download");
-    now.handle = curl_easy_init();
-    locus_status status = now.handle != NULL ? open_file(&now, error) : lab_fail_memory(error, "a download");
+    now.handle = curl.curl_easy_init();
+    status = now.handle != NULL ? open_file(&now, error) : lab_fail_memory(error, "a download");
     if (status == LOCUS_OK)
         status = perform(&now, error);
     if (now.descriptor >= 0)
         close(now.descriptor);
-    curl_easy_cleanup(now.handle);
-    curl_global_cleanup();
+    curl.curl_easy_cleanup(now.handle);
+    curl.curl_global_cleanup();
     return status;
 }
