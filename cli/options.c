@@ -459,18 +459,10 @@ int cli_set(cli_arguments *arguments, const char *name, const char *value) {
     return set_value(arguments->command, cli_option_at(arguments->command, index), given, value);
 }
 
-bool cli_is_among(const char *name, const char *names) {
-    const size_t length = strlen(name);
-    for (const char *at = names; at != NULL && (at = strstr(at, name)) != NULL; at += length)
-        if ((at == names || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' '))
-            return true;
-    return false;
-}
-
 const char *cli_given_beside(const cli_arguments *arguments, const char *names) {
     const cli_option *option;
     for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++)
-        if (arguments->values[i].given && !cli_is_among(option->name, names))
+        if (arguments->values[i].given && !lab_word_among(option->name, names))
             return option->name;
     return NULL;
 }

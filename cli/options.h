@@ -74,9 +74,7 @@ size_t cli_list(const cli_arguments *arguments, const char *name, char ***items)
 int cli_set(cli_arguments *arguments, const char *name, const char *value);
 /* Length of the item of a list that begins at `text`: up to a comma outside parentheses. */
 size_t cli_item_length(const char *text);
-/* Whether a name is one of those that spaces part (NULL: of none), and the first option that was given and is not;
- * NULL: all are. */
-bool cli_is_among(const char *name, const char *names);
+/* The first option that was given and is none of those that spaces part; NULL: all are. */
 const char *cli_given_beside(const cli_arguments *arguments, const char *names);
 /* 0 if the option was given (or has a default); else 2 after one line on standard error. */
 int cli_require(const cli_arguments *arguments, const char *name);

@@ -3,6 +3,7 @@
 #include "task_options.h"
 
 #include "command.h"
+#include "io/word_distance.h"
 #include "output.h"
 #include "train/configuration/config_options.h"
 #include "train/configuration/option_use.h"
@@ -40,7 +41,7 @@ const char *cli_list_kinds(const char *option, char text[160]) {
 static const char *instead_of(const cli_arguments *arguments, const lab_task_class *class, const char *name) {
     const cli_option *option;
     for (size_t i = 0; i < class->option_count; i++)
-        if (cli_is_among(name, class->options[i].instead_of))
+        if (lab_word_among(name, class->options[i].instead_of))
             for (size_t j = 0; (option = cli_option_at(arguments->command, j)) != NULL; j++)
                 if (strcmp(option->name, class->options[i].name) == 0)
                     return option->name;

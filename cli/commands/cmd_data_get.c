@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus data get: downloads a published data set, checks it, unpacks it; or takes it from an archive or a folder. */
 #include "command.h"
+#include "io/clock.h"
 #include "io/published/published_set.h"
 #include "output.h"
 #include "stop.h"
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- progress ---- */
@@ -25,16 +25,10 @@ typedef struct meter {
     bool open;                /* there is a line to wipe */
 } meter;
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* "64 MiB of 162 MiB, 3.1 MiB/s, 31 s left" */
 static void describe(char *text, size_t size, const meter *now, uint64_t done, uint64_t total) {
     char part[32], whole[48] = "", speed[48] = "", left[64] = "", number[32];
-    double passed = seconds() - now->start;
+    double passed = lab_seconds() - now->start;
     double rate = passed > 1.0 ? (double)(done - now->first) / passed : 0;
     lab_bytes_text(part, sizeof part, (double)done);
     if (total > 0)
@@ -62,7 +56,7 @@ static void draw_bar(const meter *now, const char *text, uint64_t done, uint64_t
 
 static bool tell(void *context, const char *phase, uint64_t done, uint64_t total) {
     meter *now = context;
-    double time = seconds();
+    double time = lab_seconds();
     bool terminal = isatty(STDERR_FILENO);
     if (now->phase == NULL || strcmp(now->phase, phase) != 0 || done < now->first)
         *now = (meter){now->name, phase, time, terminal ? 0 : time, done, now->open};

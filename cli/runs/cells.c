@@ -2,6 +2,7 @@
 /* What the user sees of cells that train: bars on a terminal, else lines. */
 #include "cells.h"
 
+#include "io/clock.h"
 #include "output.h"
 #include "stop.h"
 #include "train/feed/train_data.h"
@@ -34,7 +35,7 @@ static void wipe(screen *view) {
  * flickers. */
 static void draw(screen *view) {
     const lab_cells *all = view->all;
-    double now = lab_cells_clock();
+    double now = lab_seconds();
     if (!view->bars || (view->lines > 0 && now - view->drawn < DRAW_SECONDS))
         return;
     if (view->lines > 0)
@@ -101,7 +102,7 @@ static void tell_end(screen *view, const lab_cell *cell) {
     if (cell->finished) {
         cli_note("[%zu/%zu] %s: %s%s", lab_cells_ended(all), all->count, cell->label,
                  cell->trained_now ? "done in " : "already done",
-                 cell->trained_now ? lab_seconds_text(seconds, sizeof seconds, lab_cells_clock() - cell->began) : "");
+                 cell->trained_now ? lab_seconds_text(seconds, sizeof seconds, lab_seconds() - cell->began) : "");
         tell_note(all, cell);
     } else if (cell->status == LOCUS_ERROR_INTERRUPTED && cli_stop_asked()) {
         cli_note("%s: %s", cell->label, cell->message);
@@ -112,7 +113,7 @@ static void tell_end(screen *view, const lab_cell *cell) {
 
 static void tell_progress(screen *view) {
     const lab_cells *all = view->all;
-    double now = lab_cells_clock();
+    double now = lab_seconds();
     if (view->bars || now - view->told < LINE_SECONDS)
         return;
     view->told = now;
@@ -145,7 +146,7 @@ int cli_cells_run(lab_cells *cells, void (*ended)(void *context), void *context)
                    .ended = ended,
                    .context = context,
                    .bars = isatty(STDERR_FILENO) && !cli_quiet,
-                   .told = lab_cells_clock()};
+                   .told = lab_seconds()};
     cells->stopped = cli_stop_asked;
     cells->watch = watch;
     cells->watcher = &view;

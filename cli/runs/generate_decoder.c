@@ -4,6 +4,7 @@
 #include "generate_decoder.h"
 
 #include "command.h"
+#include "io/word_distance.h"
 #include "output.h"
 #include "samples/answering.h"
 #include "stop.h"
@@ -30,7 +31,7 @@ int cli_generate_refuse(const cli_arguments *arguments, const lab_task *task) {
     const cli_option *option;
     for (size_t i = 0; i < sizeof kind_options / sizeof *kind_options; i++)
         for (size_t o = 0; (option = cli_option_at(arguments->command, o)) != NULL; o++)
-            if (arguments->values[o].given && cli_is_among(option->name, kind_options[i].names) &&
+            if (arguments->values[o].given && lab_word_among(option->name, kind_options[i].names) &&
                 !lab_class_among(task->class, kind_options[i].kinds))
                 return cli_usage_error("--%s is for %s; this run is of %s", option->name, kind_options[i].whose,
                                        task->class->generate);

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/word_distance.h"
 #include "output.h"
 #include "report/page/report.h"
 #include "report/reproduction/reproduction_recorded.h"
@@ -37,7 +38,7 @@ static cJSON *make_head(const cli_arguments *arguments) {
     const cli_option *option;
     cJSON_AddItemToArray(list, cJSON_CreateString(arguments->operands[0]));
     for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++)
-        if (arguments->values[i].given && !cli_is_among(option->name, NOT_OF_THE_TABLE))
+        if (arguments->values[i].given && !lab_word_among(option->name, NOT_OF_THE_TABLE))
             add_option(list, option, arguments->values[i].text);
     lab_version_text(version, sizeof version);
     cJSON_AddStringToObject(head, "command", arguments->command_line);

@@ -3,18 +3,12 @@
 #include "bench/bench.h"
 
 #include "bound/bound.h"
+#include "io/clock.h"
 #include "io/fail.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* ---- timing ---- */
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -29,11 +23,11 @@ static locus_status measure(bench_call *call, void *context, size_t least, lab_t
     double times[MOST];
     size_t count = 0;
     locus_status status = call(context, error);
-    const double begin = now();
-    for (; status == LOCUS_OK && count < MOST && (count < least || now() - begin < 0.33); count++) {
-        const double start = now();
+    const double begin = lab_seconds();
+    for (; status == LOCUS_OK && count < MOST && (count < least || lab_seconds() - begin < 0.33); count++) {
+        const double start = lab_seconds();
         status = call(context, error);
-        times[count] = now() - start;
+        times[count] = lab_seconds() - start;
     }
     if (status != LOCUS_OK)
         return status;

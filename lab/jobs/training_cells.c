@@ -2,6 +2,7 @@
 /* See training_cells.h. */
 #include "jobs/training_cells.h"
 
+#include "io/clock.h"
 #include "io/fail.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* What a child writes; shorter than PIPE_BUF, so that a message is whole. */
@@ -26,12 +26,6 @@ typedef struct message {
 } message;
 
 _Static_assert(sizeof(message) <= 4096, "a message fits into an atomic write of a pipe");
-
-double lab_cells_clock(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* ---- the child ---- */
 
@@ -117,7 +111,7 @@ static locus_status start(lab_cells *all, lab_cell *cell, locus_error *error) {
     }
     close(ends[1]);
     cell->pipe = ends[0];
-    cell->began = lab_cells_clock();
+    cell->began = lab_seconds();
     return LOCUS_OK;
 }
 

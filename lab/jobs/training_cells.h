@@ -25,7 +25,7 @@ typedef struct lab_cell {
     bool reported;    /* said how it ended */
     char phase[16];
     lab_progress progress;
-    double began; /* on lab_cells_clock */
+    double began; /* on lab_seconds */
 } lab_cell;
 
 typedef struct lab_cells {
@@ -48,6 +48,5 @@ locus_status lab_cells_run(lab_cells *cells, locus_error *error);
 
 /* How many have ended. */
 size_t lab_cells_ended(const lab_cells *cells);
-double lab_cells_clock(void); /* seconds, monotonic */
 
 #endif

@@ -127,13 +127,6 @@ const lab_score_column lab_pair_columns[LAB_PAIR_COLUMNS] = {
     {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common},
 };
 
-void lab_pair_page_legend(const lab_legend_facts *facts, char *text, size_t room) {
-    (void)facts;
-    snprintf(text, room,
-             "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token. "
-             "<i>steps</i>: until 99 %% accuracy on the development set. ");
-}
-
 /* ---- of pictures ---- */
 
 void lab_budget_images_code(lab_train_config *config) {

@@ -170,21 +170,6 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
-static void legend(const lab_legend_facts *facts, char *words, size_t room) {
-    if (facts->chance > 0) {
-        snprintf(words, room, "Expressions right in %%: chance is %.2f, always the most common class %.2f.",
-                 100 * facts->chance, 100 * facts->majority);
-    } else {
-        snprintf(words, room, "Expressions right in %%."); /* no run is done that says what guessing scores */
-    }
-}
-
-static void page_legend(const lab_legend_facts *facts, char *words, size_t room) {
-    (void)facts;
-    snprintf(words, room,
-             "<i>majority</i>: always the most common class of the test set; <i>chance</i>: any class, at random. ");
-}
-
 static const lab_curve_words curves = {
     {"Accuracy on the development set against training steps", "Training loss against training steps"},
     "training steps",
@@ -283,8 +268,9 @@ const lab_task_class lab_expressions_class = {
     .scores_note = "Chance is one of the classes; majority is the share of the most common one.",
     .source = "accuracy",
     .describe = describe,
-    .legend = legend,
-    .page_legend = page_legend,
+    .legend = "Expressions right in %[chance?: chance is {chance}, always the most common class {majority}|].",
+    .page_legend =
+        "<i>majority</i>: always the most common class of the test set; <i>chance</i>: any class, at random. ",
     .model_samples = "{train_samples} / {dev_samples} / {test_samples} expressions for training, development and test; "
                      "data seed {data_seed}",
     .curves = &curves,

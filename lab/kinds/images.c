@@ -66,23 +66,6 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     lab_describe_epochs(config, facts);
 }
 
-static void legend(const lab_legend_facts *facts, char *text, size_t room) {
-    const int used = snprintf(text, room,
-                              "Shares of the test images in %%: the best epoch up to half of them, of all, "
-                              "and the last");
-    if (facts->epochs > 0)
-        snprintf(text + used, room - (size_t)used, " of %g.", facts->epochs);
-    else
-        snprintf(text + used, room - (size_t)used, ".");
-}
-
-static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
-    (void)facts;
-    snprintf(text, room,
-             "The score is the best accuracy on the test images up to half, and up to all, of the epochs, as in the "
-             "published experiments: it is chosen on the test set. ");
-}
-
 static const lab_curve_words curves = {
     {"Accuracy on the test images against epochs", "Training loss against epochs"},
     "epochs",
@@ -138,8 +121,10 @@ const lab_task_class lab_images_class = {
     .scores_note = "Best accuracy of all epochs, best up to half of them, that of the last; loss and step of the best.",
     .source = "up to epoch 150 and 300",
     .describe = describe,
-    .legend = legend,
-    .page_legend = page_legend,
+    .legend = "Shares of the test images in %: the best epoch up to half of them, of all, and the last[epochs? of "
+              "{epochs}.|.]",
+    .page_legend = "The score is the best accuracy on the test images up to half, and up to all, of the epochs, as in "
+                   "the published experiments: it is chosen on the test set. ",
     .model_samples = "{train_samples} training images, {test_samples} test images, which are the development set too",
     .curves = &curves,
     .turns = "along an axis",

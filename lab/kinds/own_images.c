@@ -99,21 +99,6 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     lab_describe_epochs(config, facts);
 }
 
-static void legend(const lab_legend_facts *facts, char *text, size_t room) {
-    if (facts->chance > 0) {
-        snprintf(text, room, "Pictures right in %%: chance is %.2f, always the most common class %.2f.",
-                 100 * facts->chance, 100 * facts->majority);
-    } else {
-        snprintf(text, room, "Pictures right in %%.");
-    }
-}
-
-static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
-    (void)facts;
-    snprintf(text, room,
-             "<i>majority</i>: always the most common class of the test set; <i>chance</i>: any class, at random. ");
-}
-
 static const lab_curve_words curves = {
     {"Accuracy on the development set against training steps", "Training loss against training steps"},
     "training steps",
@@ -168,8 +153,9 @@ const lab_task_class lab_pictures_class = {
     .scores_note = "Chance is one of the classes; majority is the share of the most common one.",
     .source = "accuracy",
     .describe = describe,
-    .legend = legend,
-    .page_legend = page_legend,
+    .legend = "Pictures right in %[chance?: chance is {chance}, always the most common class {majority}|].",
+    .page_legend =
+        "<i>majority</i>: always the most common class of the test set; <i>chance</i>: any class, at random. ",
     .model_samples = LAB_PAIR_SAMPLES,
     .curves = &curves,
     .turns = "along an axis",

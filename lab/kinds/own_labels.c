@@ -91,21 +91,6 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
-static void legend(const lab_legend_facts *facts, char *text, size_t room) {
-    if (facts->chance > 0) {
-        snprintf(text, room, "Samples right in %%: chance is %.2f, always the most common label %.2f.",
-                 100 * facts->chance, 100 * facts->majority);
-    } else {
-        snprintf(text, room, "Samples right in %%.");
-    }
-}
-
-static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
-    (void)facts;
-    snprintf(text, room,
-             "<i>majority</i>: always the most common label of the test set; <i>chance</i>: any label, at random. ");
-}
-
 static const lab_curve_words curves = {
     {"Accuracy on the development set against training steps", "Training loss against training steps"},
     "training steps",
@@ -161,8 +146,9 @@ const lab_task_class lab_labelled_class = {
     .scores_note = "Chance is one of the labels; majority is the share of the most common one.",
     .source = "accuracy",
     .describe = describe,
-    .legend = legend,
-    .page_legend = page_legend,
+    .legend = "Samples right in %[chance?: chance is {chance}, always the most common label {majority}|].",
+    .page_legend =
+        "<i>majority</i>: always the most common label of the test set; <i>chance</i>: any label, at random. ",
     .model_samples = LAB_PAIR_SAMPLES,
     .curves = &curves,
     .turns = "along the order",

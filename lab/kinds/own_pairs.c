@@ -116,13 +116,6 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
-static void legend(const lab_legend_facts *facts, char *text, size_t room) {
-    (void)facts;
-    snprintf(text, room,
-             "Shares in %%: tokens right and whole outputs right under teacher forcing, whole outputs right by greedy "
-             "decoding.");
-}
-
 /* ---- the class ---- */
 
 extern const lab_task_class lab_pairs_class;
@@ -163,8 +156,9 @@ const lab_task_class lab_pairs_class = {
     .sample = "output",
     .source = "tokens",
     .describe = describe,
-    .legend = legend,
-    .page_legend = lab_pair_page_legend,
+    .legend = "Shares in %: tokens right and whole outputs right under teacher forcing, whole outputs right by greedy "
+              "decoding.",
+    .page_legend = LAB_PAIR_PAGE_LEGEND,
     .model_samples = LAB_PAIR_SAMPLES,
     .curves = &lab_curves_by_steps,
     .bins = &lab_bins_of_trees,

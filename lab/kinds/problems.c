@@ -144,16 +144,6 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
-static void legend(const lab_legend_facts *facts, char *text, size_t room) {
-    snprintf(text, room, "Characters right in %% and nats a character, teacher-forced%s.",
-             facts->solved ? "; problems solved to the letter by greedy decoding in %" : "");
-}
-
-static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
-    snprintf(text, room, "%s<i>loss</i> and <i>accuracy</i> are teacher-forced, of every character. ",
-             facts->solved ? "<i>solved</i>: random problems that greedy decoding gets to the letter. " : "");
-}
-
 static const lab_score_column columns[] = {
     {"greedy_exact", LAB_MEASURE_SOLVED, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS | LAB_SCORE_OPTIONAL, "solved", NULL,
      "problems, %", lab_value_greedy},
@@ -242,8 +232,10 @@ const lab_task_class lab_problems_class = {
     .scores_note = "Problems solved to the letter by greedy decoding; nats a character, and characters right, under "
                    "teacher forcing.",
     .describe = describe,
-    .legend = legend,
-    .page_legend = page_legend,
+    .legend = "Characters right in % and nats a character, teacher-forced[solved?; problems solved to the letter by "
+              "greedy decoding in %|].",
+    .page_legend = "[solved?<i>solved</i>: random problems that greedy decoding gets to the letter. |]<i>loss</i> and "
+                   "<i>accuracy</i> are teacher-forced, of every character. ",
     .curves = &lab_curves_of_sequences,
     .turns = "along the order",
     .speed_note = LAB_READ_SPEED_NOTE,

@@ -102,20 +102,6 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
-static void legend(const lab_legend_facts *facts, char *text, size_t room) {
-    (void)facts;
-    snprintf(text, room,
-             "Perplexity is exp(loss), loss in nats a token; bits per byte of the text; next tokens right "
-             "in %%.");
-}
-
-static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
-    (void)facts;
-    snprintf(
-        text, room,
-        "<i>perplexity</i>: e to the loss, of each seed; <i>bits per byte</i> is comparable between vocabularies. ");
-}
-
 static double perplexity(const struct lab_outcome *outcome) {
     return exp(lab_value_loss(outcome));
 }
@@ -205,8 +191,9 @@ const lab_task_class lab_text_class = {
     .scores_note =
         "Perplexity is exp(loss), loss in nats a token; bits per byte of the text that the tokens stand for.",
     .describe = describe,
-    .legend = legend,
-    .page_legend = page_legend,
+    .legend = "Perplexity is exp(loss), loss in nats a token; bits per byte of the text; next tokens right in %.",
+    .page_legend =
+        "<i>perplexity</i>: e to the loss, of each seed; <i>bits per byte</i> is comparable between vocabularies. ",
     .curves = &lab_curves_of_sequences,
     .turns = "along the order",
     .speed_note = LAB_READ_SPEED_NOTE,

@@ -118,20 +118,6 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
-static void legend(const lab_legend_facts *facts, char *text, size_t room) {
-    snprintf(text, room,
-             "Shares in %%: nodes right and whole trees right under teacher forcing, whole trees right by greedy "
-             "decoding%s",
-             facts->sizes ? ";\n\"depth N\", \"greedy N\": nodes, and greedy, on trees of mean depth N." : ".");
-}
-
-static void page_legend(const lab_legend_facts *facts, char *text, size_t room) {
-    (void)facts;
-    snprintf(text, room,
-             "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token, along the "
-             "tree that the emitted symbols build. <i>steps</i>: until 99 %% accuracy on the development set. ");
-}
-
 static const lab_score_column columns[] = {
     {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "nodes, %",
      lab_value_accuracy},
@@ -186,8 +172,11 @@ const lab_task_class lab_trees_class = {
     .sample = "tree",
     .source = "nodes",
     .describe = describe,
-    .legend = legend,
-    .page_legend = page_legend,
+    .legend = "Shares in %: nodes right and whole trees right under teacher forcing, whole trees right by greedy "
+              "decoding[sizes?;\n\"depth N\", \"greedy N\": nodes, and greedy, on trees of mean depth N.|.]",
+    .page_legend =
+        "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token, along the tree "
+        "that the emitted symbols build. <i>steps</i>: until 99 % accuracy on the development set. ",
     .model_samples = LAB_PAIR_SAMPLES,
     .curves = &lab_curves_by_steps,
     .bins = &lab_bins_of_trees,

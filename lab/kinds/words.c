@@ -223,13 +223,6 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
-static void legend(const lab_legend_facts *facts, char *text, size_t room) {
-    (void)facts;
-    snprintf(text, room,
-             "Shares in %%: tokens right and whole outputs right under teacher forcing, whole outputs right by greedy "
-             "decoding;\n\"length N\", \"greedy N\": tokens, and greedy, on words of mean length N.");
-}
-
 /* ---- the class ---- */
 
 #define WORD_TASK(task, says, makes) \
@@ -272,8 +265,9 @@ const lab_task_class lab_words_class = {
     .sample = "output",
     .source = "tokens",
     .describe = describe,
-    .legend = legend,
-    .page_legend = lab_pair_page_legend,
+    .legend = "Shares in %: tokens right and whole outputs right under teacher forcing, whole outputs right by greedy "
+              "decoding;\n\"length N\", \"greedy N\": tokens, and greedy, on words of mean length N.",
+    .page_legend = LAB_PAIR_PAGE_LEGEND,
     .model_samples = LAB_PAIR_SAMPLES,
     .curves = &lab_curves_by_steps,
     .speed_note = LAB_PAIR_SPEED_NOTE,

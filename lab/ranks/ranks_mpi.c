@@ -3,6 +3,7 @@
 #define _DEFAULT_SOURCE /* readlink, gethostname */
 #include "ranks/ranks_mpi.h"
 
+#include "io/clock.h"
 #include "io/fail.h"
 #include "ranks/mpi_plugin.h"
 
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef LOCUS_PLUGIN_FOLDER
@@ -72,12 +72,6 @@ typedef struct mpi_rank {
     size_t rank, peer;   /* the latter is waited for */
     double looked, died; /* clocks: of the last look, and of when it was first seen dead; 0: it lives */
 } mpi_rank;
-
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void program_folder(char *folder, size_t size) {
     const ssize_t length = readlink("/proc/self/exe", folder, size - 1);
@@ -151,7 +145,7 @@ static double patience(size_t rank, size_t peer) {
 
 static int still_waits(void *context) {
     mpi_rank *own = context;
-    const double now = seconds();
+    const double now = lab_seconds();
     if (own->places == NULL || now - own->looked < LOOK_SECONDS)
         return 1;
     own->looked = now;

@@ -2,23 +2,17 @@
 /* See answering.h. */
 #include "samples/answering.h"
 
+#include "io/clock.h"
 #include "io/fail.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     TEXT_TOKENS = 256, /* that a text gets, unless it is said */
     OVERRUN = 8,       /* tokens that a drawn problem may get above its answer, so that one sees how it goes wrong */
     TOGETHER = 32      /* prompts that are decoded together; more bring no speed but need memory */
 };
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static bool append(lab_answer *to, const char *piece, size_t bytes) {
     if (to->used + bytes + 1 > to->room) {
@@ -48,7 +42,7 @@ static bool take(void *context, size_t sample, int32_t token, int32_t *parent, i
     lab_answer *to = &j->answers[j->begin + sample];
     char piece[LAB_PIECE];
     (void)parent, (void)branch;
-    to->last = now();
+    to->last = lab_seconds();
     to->first = to->tokens == 0 ? to->last : to->first;
     to->tokens++;
     give(j, to, piece, lab_writer_add(&to->writer, token, piece));
@@ -78,10 +72,10 @@ locus_status lab_answering_next(lab_answering *j, locus_error *error) {
                                        .lengths = j->lengths,
                                        .growth = &growth,
                                        .sampling = sampling.temperature > 0.0 ? &sampling : NULL};
-    j->started = now();
+    j->started = lab_seconds();
     locus_status status = output_offsets == NULL ? lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "out of memory")
                                                  : lab_model_generate(j->model, &batch, &generation, error);
-    j->ended = now();
+    j->ended = lab_seconds();
     free(output_offsets);
     for (size_t s = 0, at = 0; s < j->count && status == LOCUS_OK; at += j->limits[j->begin + s], s++) {
         lab_answer *to = &j->answers[j->begin + s];

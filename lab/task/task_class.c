@@ -2,6 +2,9 @@
 /* See task_class.h. */
 #include "task/task_class.h"
 
+#include "io/word_distance.h"
+
+#include <stdio.h>
 #include <string.h>
 
 size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options) {
@@ -39,9 +42,50 @@ bool lab_class_has_score(const lab_task_class *class, const char *name) {
 }
 
 bool lab_class_among(const lab_task_class *class, const char *names) {
-    const size_t length = strlen(class->name);
-    for (const char *at = names; (at = strstr(at, class->name)) != NULL; at += length)
-        if ((at == names || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' '))
-            return true;
+    return lab_word_among(class->name, names);
+}
+
+/* ---- legends ---- */
+
+static bool is_known(const lab_legend_facts *facts, const char *name) {
+    const struct {
+        const char *name;
+        bool known;
+    } all[] = {{"solved?", facts->solved},
+               {"sizes?", facts->sizes},
+               {"chance?", facts->chance > 0},
+               {"epochs?", facts->epochs > 0}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strncmp(name, all[i].name, strlen(all[i].name)) == 0)
+            return all[i].known;
     return false;
+}
+
+static int put_number(const lab_legend_facts *facts, const char *name, char *text, size_t size) {
+    if (strncmp(name, "epochs", 6) == 0)
+        return snprintf(text, size, "%g", facts->epochs);
+    return snprintf(text, size, "%.2f", 100 * (*name == 'c' ? facts->chance : facts->majority));
+}
+
+void lab_legend_text(const char *words, const lab_legend_facts *facts, char *text, size_t size) {
+    size_t used = 0;
+    bool said = true, choice = false;
+    for (const char *at = words; *at != '\0' && used + 1 < size; at++) {
+        if (*at == '[') {
+            said = is_known(facts, at + 1);
+            choice = true;
+            at += strcspn(at, "?");
+        } else if (choice && *at == '|') {
+            said = !said;
+        } else if (choice && *at == ']') {
+            said = true;
+            choice = false;
+        } else if (*at == '{') {
+            used += said ? (size_t)put_number(facts, at + 1, text + used, size - used) : 0;
+            at += strcspn(at, "}");
+        } else if (said) {
+            text[used++] = *at;
+        }
+    }
+    text[used < size ? used : size - 1] = '\0';
 }

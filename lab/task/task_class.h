@@ -92,6 +92,10 @@ typedef struct lab_legend_facts {
     double epochs, chance, majority; /* 0: unknown */
 } lab_legend_facts;
 
+/* Words for these facts: {chance} and {majority} in per cent, {epochs}, and "[solved?these|or those]", likewise of sizes,
+ * chance and epochs, as they are known. */
+void lab_legend_text(const char *words, const lab_legend_facts *facts, char *text, size_t size);
+
 /* What is said of learning curves. */
 typedef struct lab_curve_words {
     const char *titles[2], *x_label, *y_labels[2], *caption; /* left: the development set, right: the training loss */
@@ -199,8 +203,7 @@ struct lab_task_class {
     const char *source;         /* what published numbers are, in the terminal's table */
     const char *scores_note;    /* below the scores of one run or set; NULL: their heads say it */
     void (*describe)(const struct cJSON *config, const char *task, lab_data_facts *facts);
-    void (*legend)(const lab_legend_facts *facts, char *text, size_t size);      /* of the terminal's table */
-    void (*page_legend)(const lab_legend_facts *facts, char *text, size_t size); /* of the page's, in HTML */
+    const char *legend, *page_legend; /* of the terminal's table; of the page's, in HTML: see lab_legend_text */
     const char *model_samples; /* templates of the page's setting, {fields} of the configuration: how many samples */
     const lab_curve_words *curves;
     const lab_bin_words *bins; /* NULL: none */

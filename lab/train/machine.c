@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
-#include <time.h>
 
 /* Linux on x86 names the processor in /proc/cpuinfo; elsewhere the architecture has to do. */
 static void processor(char *text, size_t size) {
@@ -48,10 +47,4 @@ void lab_version_text(char *text, size_t size) {
 int64_t lab_peak_bytes(void) {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : 0;
-}
-
-double lab_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

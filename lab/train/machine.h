@@ -3,6 +3,8 @@
 #ifndef LAB_MACHINE_H
 #define LAB_MACHINE_H
 
+#include "io/clock.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +15,5 @@ void lab_machine_text(char *text, size_t size);
 void lab_version_text(char *text, size_t size);
 
 int64_t lab_peak_bytes(void); /* largest resident size of this process so far */
-double lab_seconds(void);     /* monotonic clock */
 
 #endif

@@ -180,7 +180,7 @@ static void put_head(lab_page *page, const lab_summary_section *section, const c
 static void put_meaning(lab_page *page, const lab_summary_section *section) {
     const lab_legend_facts facts = lab_summary_facts(section);
     char text[500];
-    section->class->page_legend(&facts, text, sizeof text);
+    lab_legend_text(section->class->page_legend, &facts, text, sizeof text);
     fputs(text, page->file);
 }
 

@@ -126,7 +126,7 @@ static void add_scores(lab_shown *to, const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++)
         add_row(table, section, &section->rows[i]);
     lab_shown_add(to, table, false);
-    class->legend(&facts, legend, sizeof legend);
+    lab_legend_text(class->legend, &facts, legend, sizeof legend);
     lab_shown_say(to, "%s\n", legend);
     say_source(to, section, class->source);
 }
