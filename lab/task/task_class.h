@@ -92,8 +92,8 @@ typedef struct lab_legend_facts {
     double epochs, chance, majority; /* 0: unknown */
 } lab_legend_facts;
 
-/* Words for these facts: {chance} and {majority} in per cent, {epochs}, and "[solved?these|or those]", likewise of sizes,
- * chance and epochs, as they are known. */
+/* Words for these facts: {chance} and {majority} in per cent, {epochs}, and "[solved?these|or those]", likewise of
+ * sizes, chance and epochs, as they are known. */
 void lab_legend_text(const char *words, const lab_legend_facts *facts, char *text, size_t size);
 
 /* What is said of learning curves. */
