@@ -14,6 +14,19 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define AT(member) offsetof(lab_train_config, member)
 
+/* Fields of classes, from what the files call alike. */
+#define LAB_TASKS_AND_OPTIONS \
+    .tasks = tasks, .task_count = COUNT(tasks), .options = options, .option_count = COUNT(options)
+#define LAB_COLUMNS(table) .columns = table, .column_count = COUNT(table)
+/* Of kinds that decoders read: problems, text. */
+#define LAB_OF_SEQUENCES \
+    .architecture = LAB_DECODER, .compared = "roper", .ordered = true, .curves = &lab_curves_of_sequences, \
+    .turns = "along the order", .speed_note = LAB_READ_SPEED_NOTE, .read_input = read_input, \
+    .name_tokens = name_tokens
+/* Of the user's own data. */
+#define LAB_OWN_DATA \
+    .whole = true, .read = true, .look = look, .tell = tell, .keep = keep, .model_samples = LAB_PAIR_SAMPLES
+
 /* ---- scores of a set (lab_score_column) ---- */
 
 double lab_value_accuracy(const struct lab_outcome *outcome);

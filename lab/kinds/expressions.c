@@ -237,12 +237,9 @@ static const lab_task tasks[] = {{
 
 const lab_task_class lab_expressions_class = {
     .name = "expressions",
-    .tasks = tasks,
-    .task_count = COUNT(tasks),
+    LAB_TASKS_AND_OPTIONS,
     .architecture = LAB_TEXT_CLASSIFIER,
     .compared = "listops",
-    .options = options,
-    .option_count = COUNT(options),
     .changed = changed,
     .vocabulary = vocabulary,
     .classes = classes,
@@ -261,8 +258,7 @@ const lab_task_class lab_expressions_class = {
     .written = written,
     .write = lab_expressions_write,
     .portray = lab_portray_expressions,
-    .columns = columns,
-    .column_count = COUNT(columns),
+    LAB_COLUMNS(columns),
     .token = "expression",
     .sample = "expression",
     .scores_note = "Chance is one of the classes; majority is the share of the most common one.",

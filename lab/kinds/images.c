@@ -100,12 +100,9 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_images_class = {
     .name = "images",
-    .tasks = tasks,
-    .task_count = COUNT(tasks),
+    LAB_TASKS_AND_OPTIONS,
     .architecture = LAB_IMAGE_CLASSIFIER,
     .compared = "table3",
-    .options = options,
-    .option_count = COUNT(options),
     .classes = classes,
     .develops_on_test = true,
     .read = true,
@@ -114,8 +111,7 @@ const lab_task_class lab_images_class = {
     .as_code = lab_budget_images_code,
     .makes = LAB_MAKES_PICTURES,
     .portray = lab_portray_images,
-    .columns = columns,
-    .column_count = COUNT(columns),
+    LAB_COLUMNS(columns),
     .token = "image",
     .sample = "image",
     .scores_note = "Best accuracy of all epochs, best up to half of them, that of the last; loss and step of the best.",

@@ -208,25 +208,17 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_problems_class = {
     .name = "problems",
-    .tasks = tasks,
-    .task_count = COUNT(tasks),
-    .architecture = LAB_DECODER,
-    .compared = "roper",
-    .options = options,
-    .option_count = COUNT(options),
+    LAB_TASKS_AND_OPTIONS,
+    LAB_OF_SEQUENCES,
     .uses = uses,
     .vocabulary = vocabulary,
     .lengths = &lengths,
-    .read_input = read_input,
-    .name_tokens = name_tokens,
     .endless = true,
     .decodes = true,
-    .ordered = true,
     .budgets = {smoke, quick, paper},
     .write = lab_samples_write,
     .portray = lab_portray_drawn,
-    .columns = columns,
-    .column_count = COUNT(columns),
+    LAB_COLUMNS(columns),
     .token = "character",
     .sample = "problem",
     .scores_note = "Problems solved to the letter by greedy decoding; nats a character, and characters right, under "
@@ -236,8 +228,5 @@ const lab_task_class lab_problems_class = {
               "greedy decoding in %|].",
     .page_legend = "[solved?<i>solved</i>: random problems that greedy decoding gets to the letter. |]<i>loss</i> and "
                    "<i>accuracy</i> are teacher-forced, of every character. ",
-    .curves = &lab_curves_of_sequences,
-    .turns = "along the order",
-    .speed_note = LAB_READ_SPEED_NOTE,
     .generate = "problems: give --prompt, or -n",
 };

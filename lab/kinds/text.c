@@ -166,26 +166,18 @@ static const lab_task tasks[] = {{
 
 const lab_task_class lab_text_class = {
     .name = "text",
-    .tasks = tasks,
-    .task_count = COUNT(tasks),
-    .architecture = LAB_DECODER,
-    .compared = "roper",
-    .options = options,
-    .option_count = COUNT(options),
+    LAB_TASKS_AND_OPTIONS,
+    LAB_OF_SEQUENCES,
     .vocabulary = vocabulary,
     .lengths = &lengths,
-    .read_input = read_input,
-    .name_tokens = name_tokens,
     .whole = true,
     .read = true,
-    .ordered = true,
     .budgets = {smoke, quick, paper},
     .look = look,
     .tokenizer = folder_of,
     .makes = LAB_MAKES_TOKENS,
     .portray = lab_portray_text,
-    .columns = columns,
-    .column_count = COUNT(columns),
+    LAB_COLUMNS(columns),
     .token = "token",
     .sample = "window",
     .scores_note =
@@ -194,8 +186,5 @@ const lab_task_class lab_text_class = {
     .legend = "Perplexity is exp(loss), loss in nats a token; bits per byte of the text; next tokens right in %.",
     .page_legend =
         "<i>perplexity</i>: e to the loss, of each seed; <i>bits per byte</i> is comparable between vocabularies. ",
-    .curves = &lab_curves_of_sequences,
-    .turns = "along the order",
-    .speed_note = LAB_READ_SPEED_NOTE,
     .generate = "text: give --prompt",
 };

@@ -149,12 +149,9 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_trees_class = {
     .name = "trees",
-    .tasks = tasks,
-    .task_count = COUNT(tasks),
+    LAB_TASKS_AND_OPTIONS,
     .architecture = LAB_ENCODER_DECODER,
     .compared = "table2",
-    .options = options,
-    .option_count = COUNT(options),
     .size = &size,
     .lengths = &lengths,
     .vocabulary = vocabulary,
@@ -166,8 +163,7 @@ const lab_task_class lab_trees_class = {
     .as_code = as_code,
     .write = lab_samples_write,
     .portray = lab_portray_drawn,
-    .columns = columns,
-    .column_count = COUNT(columns),
+    LAB_COLUMNS(columns),
     .token = "node",
     .sample = "tree",
     .source = "nodes",

@@ -241,12 +241,9 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_words_class = {
     .name = "words",
-    .tasks = tasks,
-    .task_count = COUNT(tasks),
+    LAB_TASKS_AND_OPTIONS,
     .architecture = LAB_ENCODER_DECODER,
     .compared = "table1",
-    .options = options,
-    .option_count = COUNT(options),
     .changed = changed,
     .size = &size,
     .lengths = &lengths,

@@ -4,31 +4,28 @@
 #include "model/architecture.h"
 #include "model/model_parts.h"
 
+/* What all of them have. */
+#define COMMON(kind, layout) \
+    .architecture = kind, .norm = layout, .attention_dropout = 0.1, .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS, \
+    .encoding = "none"
+/* And those that read tokens. */
+#define OF_TOKENS .dim = 512, .heads = 8, .dropout = 0.1, .embedding_init = LAB_EMBEDDING_SCALED
+
 lab_model_config lab_model_default(void) {
-    return (lab_model_config){.vocabulary = 22,
-                              .dim = 512,
-                              .heads = 8,
+    return (lab_model_config){COMMON(LAB_ENCODER_DECODER, LAB_NORM_BEFORE),
+                              OF_TOKENS,
+                              .vocabulary = 22,
                               .feed_forward = 2048,
                               .encoder_layers = 2,
-                              .decoder_layers = 2,
-                              .norm = LAB_NORM_BEFORE,
-                              .dropout = 0.1,
-                              .attention_dropout = 0.1,
-                              .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS,
-                              .embedding_init = LAB_EMBEDDING_SCALED,
-                              .encoding = "none"};
+                              .decoder_layers = 2};
 }
 
 lab_model_config lab_model_image_default(void) {
-    return (lab_model_config){.dim = 256,
+    return (lab_model_config){COMMON(LAB_IMAGE_CLASSIFIER, LAB_NORM_BEFORE),
+                              .dim = 256,
                               .heads = 4,
                               .feed_forward = 512,
                               .encoder_layers = 7,
-                              .norm = LAB_NORM_BEFORE,
-                              .attention_dropout = 0.1,
-                              .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS,
-                              .encoding = "none",
-                              .architecture = LAB_IMAGE_CLASSIFIER,
                               .activation = LAB_GELU,
                               .stochastic_depth = 0.1,
                               .survivors = LAB_SURVIVORS_RESCALED,
@@ -39,34 +36,20 @@ lab_model_config lab_model_image_default(void) {
 }
 
 lab_model_config lab_model_decoder_default(void) {
-    return (lab_model_config){.vocabulary = 256,
-                              .dim = 512,
-                              .heads = 8,
+    return (lab_model_config){COMMON(LAB_DECODER, LAB_NORM_AFTER),
+                              OF_TOKENS,
+                              .vocabulary = 256,
                               .feed_forward = 2048,
                               .decoder_layers = 6,
-                              .norm = LAB_NORM_AFTER,
-                              .dropout = 0.1,
-                              .attention_dropout = 0.1,
-                              .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS,
-                              .embedding_init = LAB_EMBEDDING_SCALED,
-                              .encoding = "none",
-                              .architecture = LAB_DECODER,
                               .output = LAB_OUTPUT_OWN};
 }
 
 lab_model_config lab_model_classifier_default(void) {
-    return (lab_model_config){.vocabulary = 16,
-                              .dim = 512,
-                              .heads = 8,
+    return (lab_model_config){COMMON(LAB_TEXT_CLASSIFIER, LAB_NORM_BEFORE),
+                              OF_TOKENS,
+                              .vocabulary = 16,
                               .feed_forward = 1024,
                               .encoder_layers = 6,
-                              .norm = LAB_NORM_BEFORE,
-                              .dropout = 0.1,
-                              .attention_dropout = 0.1,
-                              .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS,
-                              .embedding_init = LAB_EMBEDDING_SCALED,
-                              .encoding = "none",
-                              .architecture = LAB_TEXT_CLASSIFIER,
                               .classes = 10,
                               .pool = LAB_POOL_FIRST};
 }
