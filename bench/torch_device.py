@@ -16,7 +16,7 @@ Answers are compared before anything is timed; a program that fails is left out,
 --repeats, each of as many calls as take 20 ms, with the device waited for at both ends. Rows go to OUT/torch_device.jsonl
 as they come; after --seconds no further row is begun. Usage: PYTHONPATH=WHEREVER python3 bench/torch_device.py --out OUT
 [--device cuda] [--cases rope,…] [--dtypes bfloat16,float32] [--lengths 2048,…] [--tokens 8192] [--seconds 150]
-[--ways masks,flex,flex3]: also each of the ways to make scores (locus/torch/programs.py), whichever is chosen"""
+[--ways masks,flex]: also each of the ways to make scores (locus/torch/programs.py), whichever is chosen"""
 import argparse
 import functools
 import json
@@ -29,7 +29,7 @@ from torch.nn import functional as F
 
 import locus
 import locus.torch
-from locus.torch import forms, programs
+from locus.torch import flex, forms, programs
 from torch_attention import DIM, HEADS, WINDOW, Model, angles, answer, causal_mask, distances, numbers, slopes, t5_rows, turn
 
 # Of the largest number of a tensor.
@@ -44,7 +44,7 @@ def waited(device):
 # ---- programs: functions of q, k, v, and of what is learned ----
 
 
-def flex(length, score=None, mask=None):
+def flexible(length, score=None, mask=None):
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
     own = create_block_mask(mask, None, None, length, length, device=torch.get_default_device())
     compiled = torch.compile(flex_attention, dynamic=False)
@@ -68,7 +68,7 @@ def of_alibi(length, dtype):
         mask = causal_mask(-own[:, None, None] * distances(length).abs())[None].to(dtype)
         return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
-    return "alibi", {"mask": masked, "flex": lambda: flex(
+    return "alibi", {"mask": masked, "flex": lambda: flexible(
         length, lambda score, b, h, i, j: score - own[h] * (i - j), lambda b, h, i, j: i >= j)}
 
 
@@ -77,7 +77,7 @@ def of_window(length, dtype):
         mask = (distances(length) >= 0) & (distances(length) < WINDOW)
         return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
-    return f"scores(window={WINDOW})", {"mask": masked, "flex": lambda: flex(
+    return f"scores(window={WINDOW})", {"mask": masked, "flex": lambda: flexible(
         length, None, lambda b, h, i, j: (i >= j) & (i - j < WINDOW))}
 
 
@@ -214,7 +214,7 @@ def peak(call, device):
     return round(torch.cuda.max_memory_allocated(device) / 2**20)
 
 
-WAYS = {"masks": ("alibi", "window"), "flex": ("alibi", "window"), "flex3": ("alibi", "window")}
+WAYS = {"masks": ("alibi", "window", "relative", "t5"), "flex": ("alibi", "window", "relative", "t5")}
 
 
 def run_case(name, length, dtype, options):
@@ -239,7 +239,8 @@ def run_case(name, length, dtype, options):
 
     upstream = torch.randn(batch, HEADS, length, DIM, dtype=dtype)
     peers = {**peers, **{f"locus by {way}": functools.partial(by, way) for way in options.ways if name in WAYS[way]}}
-    wanted = {each: own for each, own in peers.items() if each not in options.without}
+    wanted = {each: own for each, own in peers.items()
+              if not {each, f"{name}.{str(dtype)[6:]}.{each}"} & set(options.without)}
     kept, left_out = checked({"locus": lambda: program, **wanted}, inputs, upstream, ERRORS[dtype])
     for way in ("forward", "both"):
         calls = {each: call_of(own, inputs, upstream if way == "both" else None) for each, own in kept.items()}
@@ -342,14 +343,15 @@ def main():
     parser.add_argument("--lengths", type=numbers, default=[8192, 512, 2048, 4096, 1024])
     for name, value in (("tokens", 8192), ("repeats", 5), ("seconds", 150)):
         parser.add_argument(f"--{name}", type=int, default=value)
-    parser.add_argument("--without", default="", help="peers that are left out, as flex, which takes long to compile")
-    parser.add_argument("--ways", default="", help="masks, flex, flex3: also these, whichever is chosen")
+    parser.add_argument("--without", default="", help="peers that are left out, as flex, which takes long to compile, "
+                        "or alibi.float32.flex")
+    parser.add_argument("--ways", default="", help="masks, flex: also these, whichever is chosen")
     options = parser.parse_args()
     words = (lambda text: [word for word in text.split(",") if word])
     options.without, options.ways = words(options.without), words(options.ways)
     os.makedirs(options.out, exist_ok=True)
     torch.set_default_device(options.device)
-    torch._dynamo.config.recompile_limit = 64
+    torch._dynamo.config.recompile_limit = flex.MOST = 64
     cases, until = options.cases.split(","), time.monotonic() + options.seconds
     types = [getattr(torch, own) for own in options.dtypes.split(",")]
     rows = [functools.partial(run_calls, types[0], options)] if "calls" in cases else []

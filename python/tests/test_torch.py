@@ -459,6 +459,29 @@ def test_no_tokens():
         assert all(x.shape == (2, 4, 0, 8) for x in torch.autograd.grad(output.sum(), inputs))
 
 
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+def test_negative_bits(backend):
+    """Tensors whose memory has the opposite signs: imaginary parts of conjugates, also as bias and as output's gradient."""
+    def negated(*shape):
+        own = torch.randn(*shape, 2, dtype=torch.float64).requires_grad_()
+        return own, torch.view_as_complex(own).conj().imag
+
+    (leaf_q, q), (leaf_k, k), (leaf_v, v), (leaf_bias, bias) = (
+        negated(*shape) for shape in ((2, 4, 6, 8),) * 3 + ((4, 6, 6),))
+    _, upstream = negated(2, 4, 6, 8)
+    leaves, upstream = (leaf_q, leaf_k, leaf_v, leaf_bias), upstream.detach()
+    assert q.is_neg() and bias.is_neg() and upstream.is_neg()
+    for own in (None, bias):
+        found, wanted = (locus.torch.attention(*(f(x) for x in (q, k, v)), "rope", is_causal=True, backend=backend,
+                                               bias=own if own is None else f(own))
+                         for f in (lambda x: x, lambda x: -(-x).resolve_neg()))
+        torch.testing.assert_close(found, wanted)
+        for mine, other in zip(torch.autograd.grad(found, leaves, upstream, allow_unused=True),
+                               torch.autograd.grad(wanted, leaves, upstream.resolve_neg(), allow_unused=True)):
+            assert (mine is None) == (other is None)
+            assert mine is None or torch.allclose(mine, other)
+
+
 def test_forms_of_meta_tensors():
     inputs = [torch.zeros(2, 4, 6, 8, device="meta") for _ in range(3)]
     assert locus.torch.attention(*inputs, "rope", is_causal=True).shape == (2, 4, 6, 8)

@@ -114,6 +114,8 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
     Backends draw different dropout. `bias`: added to scores, differentiable, −inf hides a key: ``[queries, keys]``,
     ``[heads, …]`` or ``[batch, heads, …]``, each also 1 for all; with `offsets` counted within each sequence."""
     traced = eager.traced(q)
+    if not traced and (q.is_neg() or k.is_neg() or v.is_neg()):  # their memory has other signs than they have
+        q, k, v = q.resolve_neg(), k.resolve_neg(), v.resolve_neg()
     said, learned = None, named(parameters)
     if not (traced or dropout_p) and backend in _BACKENDS and (
             bias is offsets is key_positions is None and (positions is None or isinstance(positions, Positions))):
@@ -133,6 +135,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
     _check(q, k, v, 4 if own_offsets is None else 3, enable_gqa)
     if bias is not None:
         _check_bias(bias, q, k)
+        bias = bias.resolve_neg()
     if is_causal and positions is None and q.shape[-2 if own_offsets is None else 0] != k.shape[
             -2 if own_offsets is None else 0]:
         raise ShapeError("causal attention of more keys than queries, or fewer: say where both stand, with positions "

@@ -42,7 +42,7 @@ class _Attention(torch.autograd.Function):
 def _backward(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
     q, k, v, output, sums, bias, *parameters = ctx.saved_tensors
     plan, names, causal, scale, dropout, seed = ctx.said
-    return (None, *kernels.backward(plan, gradient, q, k, v, output, sums, bias, ctx.needs_input_grad[1:5], causal,
+    return (None, *kernels.backward(plan, gradient.resolve_neg(), q, k, v, output, sums, bias, ctx.needs_input_grad[1:5], causal,
                                     scale, dropout, seed, names, parameters, True))
 
 
@@ -74,7 +74,7 @@ class _Plain(torch.autograd.Function):
 
 def _backward_plain(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
     q, k, v, output = ctx.saved_tensors
-    plan, causal, scale = ctx.said
+    gradient, (plan, causal, scale) = gradient.resolve_neg(), ctx.said
     made = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     if _core.plain_backward(plan._own, gradient, q, k, v, output, ctx.sums, made, causal, scale):
         return None, *made

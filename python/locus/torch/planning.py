@@ -84,7 +84,7 @@ def remember(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], plan: Any, 
 
 
 def _array(values: Tensor) -> Any:
-    own = values.detach().cpu()
+    own = values.detach().cpu().resolve_neg()
     return (own.to(torch.float64) if own.dtype.is_floating_point else own).numpy()
 
 

@@ -178,7 +178,7 @@ class _Turn(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dq: Tensor, dk: Tensor) -> Tuple[None, Tensor, Tensor]:
-        return (None, *_launched(dq, dk, ctx.tables, True))
+        return (None, *_launched(dq.resolve_neg(), dk.resolve_neg(), ctx.tables, True))
 
 
 def serves(tables: Tuple[Table, Table], device: torch.device) -> bool:
