@@ -30,7 +30,8 @@ from torch.nn import functional as F
 import locus
 import locus.torch
 from locus.torch import flex, forms, programs
-from torch_attention import DIM, HEADS, WINDOW, Model, angles, answer, causal_mask, distances, numbers, slopes, t5_rows, turn
+from torch_attention import (DIM, HEADS, WINDOW, Model, angles, answer, causal_mask, distances, numbers, slopes,
+                             t5_rows, turn)
 
 # Of the largest number of a tensor.
 ERRORS = {torch.float32: 2e-4, torch.bfloat16: 4e-2}

@@ -461,7 +461,8 @@ def test_no_tokens():
 
 @pytest.mark.parametrize("backend", ["locus", "forms"])
 def test_negative_bits(backend):
-    """Tensors whose memory has the opposite signs: imaginary parts of conjugates, also as bias and as output's gradient."""
+    """Tensors whose memory has the opposite signs: imaginary parts of conjugates, also as bias and as an output's
+    gradient."""
     def negated(*shape):
         own = torch.randn(*shape, 2, dtype=torch.float64).requires_grad_()
         return own, torch.view_as_complex(own).conj().imag

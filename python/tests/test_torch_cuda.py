@@ -387,6 +387,7 @@ def test_tiles(monkeypatch, spec, causal, grouped, dtype):
     from locus.torch import programs
     locus.torch.forget()
     monkeypatch.setattr(programs, "_TILE", 64)
+    monkeypatch.setattr(programs, "_WORK", 1)
     monkeypatch.setattr(programs, "FLEX_FROM", dict.fromkeys(programs.FLEX_FROM, 1 << 30))
     kv_heads = HEADS // 2 if grouped else HEADS
     own = module_of(spec, dtype, kv_heads)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Attention in programs that PyTorch compiles, where positions only turn queries and keys: PyTorch's own operations, which
-its compiler joins with what stands around them. Tables come from an operator, since they are made on the host."""
+"""Attention in programs that PyTorch compiles, where positions only turn queries and keys: PyTorch's own operations,
+which its compiler joins with what stands around them. Tables come from an operator, since they are made on the host."""
 from __future__ import annotations
 
 from typing import Tuple

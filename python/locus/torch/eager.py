@@ -41,8 +41,8 @@ class _Attention(torch.autograd.Function):
 
 def _backward(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
     q, k, v, output, sums, bias, *parameters = ctx.saved_tensors
-    plan, names, causal, scale, dropout, seed = ctx.said
-    return (None, *kernels.backward(plan, gradient.resolve_neg(), q, k, v, output, sums, bias, ctx.needs_input_grad[1:5], causal,
+    gradient, (plan, names, causal, scale, dropout, seed) = gradient.resolve_neg(), ctx.said
+    return (None, *kernels.backward(plan, gradient, q, k, v, output, sums, bias, ctx.needs_input_grad[1:5], causal,
                                     scale, dropout, seed, names, parameters, True))
 
 

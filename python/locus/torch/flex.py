@@ -50,9 +50,9 @@ def block_mask(hides: Callable[[Tensor, Tensor], Tensor], queries: int, keys: in
 
 
 def modifier(tables: List[Tuple[Tensor, Any, Optional[Tensor], bool]], cap: float) -> Optional[Callable[..., Tensor]]:
-    """What happens to a score: a cap, then each table's values [heads, cells] in float32, of cells of queries and of keys
-    (`wrapped`), or, with a number in the place of the first and without the second, of i − j + that; and whether
-    values multiply."""
+    """What happens to a score: a cap, then each table's values [heads, cells] in float32, of cells of queries and of
+    keys (`wrapped`), or, with a number in the place of the first and without the second, of i − j + that; and
+    whether values multiply."""
     if not tables and not cap:
         return None
 
@@ -95,8 +95,8 @@ def _program(device: torch.device) -> Callable[..., Any]:
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, modified: Any, mask: Any, key: Any, scale: float) -> Optional[Tensor]:
-    """`modified`: what happens to scores; `key`: what tells it and the mask from others. None where PyTorch cannot compile
-    it here, which is said once, or for one more size."""
+    """`modified`: what happens to scores; `key`: what tells it and the mask from others. None where PyTorch cannot
+    compile it here, which is said once, or for one more size."""
     learns = tuple(torch.is_grad_enabled() and x.requires_grad for x in (q, k, v))
     size = (q.device, q.dtype, *(y for x in (q, k, v) for y in (x.shape, x.stride())), learns, scale, key)
     if size in _failed or size not in _programs and len(_programs) == MOST:

@@ -263,7 +263,8 @@ class _Scores:
         cap = float(settings.get("cap") or 0)
         key = (cap, causal, *(settings.get(x) for x in ("window", "keep", "chunk")),
                *((own[0].shape, own[3]) for own in tables))
-        output = flex.attention(q.to(dtype), k.to(dtype), v.to(dtype), flex.modifier(tables, cap), mask, key, self.scale)
+        modified = flex.modifier(tables, cap)
+        output = flex.attention(q.to(dtype), k.to(dtype), v.to(dtype), modified, mask, key, self.scale)
         return None if output is None else _computed(output)
 
     def plain(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, queries: Tensor, keys: Tensor, causal: bool,

@@ -44,8 +44,8 @@ class Live:
 
     def among(self, cells: Tensor) -> Live:
         """The same of these cells alone, one behind the other."""
-        fixed = {name: self._fixed[name][..., cells] for name in ("values", "distance", "bucket") if name in self._fixed}
-        return Live(self.form, {**self._fixed, **fixed}, {}, self._store)
+        own = {name: self._fixed[name][..., cells] for name in ("values", "distance", "bucket") if name in self._fixed}
+        return Live(self.form, {**self._fixed, **own}, {}, {})
 
     def learned(self, name: str) -> bool:
         return name in self.form.parameters

@@ -69,8 +69,8 @@ _alike: Dict[Any, Tuple[Any, bool, Any]] = {}
 
 
 def alike(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...]) -> Optional[Tuple[Any, bool, Any]]:
-    """The plan (from forms: its program), and whether calls can be plain. `said`: positions first, which are known by what they are, not by what is
-    in them."""
+    """The plan (from forms: its program), and whether calls can be plain. `said`: positions first, which are known by what
+    they are, not by what is in them."""
     return _alike.get((q.shape, k.shape, v.shape, id(said[0]), said[1:]))
 
 

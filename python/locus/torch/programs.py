@@ -6,8 +6,8 @@ PyTorch's fused attention. Serves sequences of one length; forms.py does everyth
 Where positions change scores, one of three:
 
   masks   what is added depends on the difference of index alone, d = i − j: a vector over d, of which a mask is a view
-          that is copied. Queries are taken in tiles; the last tile's mask, shifted, is that of every other
-  flex    FlexAttention, compiled, for long sequences in half types and for what no mask of differences says
+          that is copied. Queries are taken in tiles; the last tile's mask, shifted, is that of every other one
+  flex    FlexAttention, compiled: half types with gradients, long sequences, and what no mask of differences says
   shaw    vectors of keys (`relative`): as masks, with a part of its own of each query"""
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ class _Tiles:
 
     def __init__(self, sizes: _Sizes, window: int) -> None:
         m, n, causal = sizes.m, sizes.n, sizes.causal
-        least = max(_TILE, 1 << max(1, _WORK // (sizes.batch * sizes.heads)).bit_length() - 1) if _TILE >= 1024 else _TILE
+        wanted = max(1, _WORK // (sizes.batch * sizes.heads))
+        least = max(_TILE, 1 << (wanted.bit_length() - 1))
         whole = m <= least or m != n or not (causal or window)
         self.size = m if whole else least
         self.spans: List[Tuple[int, int, int, int]] = []
@@ -308,12 +309,15 @@ def _modifier(lives: List[Live], indices: List[Optional[Tensor]], sizes: _Sizes,
         tables.append(part)
 
     def made(parameters: Learned) -> Any:
-        of = [(live.again(parameters, torch.float32) if _learning(live, given) else live, *rest) for live, *rest in tables]
-        return flex.modifier([(cell_values(live, sizes.heads, torch.float32).float().contiguous(), *rest,
-                               live.form.multiplies) for live, *rest in of], 0.0)
+        own = []
+        for live, of_query, of_key in tables:
+            live = live.again(parameters, torch.float32) if _learning(live, given) else live
+            values = cell_values(live, sizes.heads, torch.float32).float().contiguous()
+            own.append((values, of_query, of_key, live.form.multiplies))
+        return flex.modifier(own, 0.0)
 
-    kind = tuple((live.form.multiplies, rest[1] is None, live.arrays["values"].shape) for live, *rest in tables)
-    if any(_learning(live, given) for live, *_ in tables):
+    kind = tuple((live.form.multiplies, of_key is None, live.arrays["values"].shape) for live, _, of_key in tables)
+    if any(_learning(live, given) for live in lives):
         return lambda raw, parameters: made(parameters), kind
     fixed = made({})
     return lambda raw, parameters: fixed, kind
@@ -321,7 +325,7 @@ def _modifier(lives: List[Live], indices: List[Optional[Tensor]], sizes: _Sizes,
 
 def program(prepared: Any, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float,
             given: Tuple[str, ...], way: Optional[str] = None) -> Optional[Program]:
-    """None where forms.py has to do it. `given`: names of parameters that the caller has. `way`: "masks" or "flex", where
+    """None where forms.py has to do it. `given`: names of parameters that the caller has. `way`: "masks" or "flex" where
     it is not to be chosen here, as for measurements."""
     if q.is_meta or len(prepared.blocks) != 1 or prepared.place is not None or None in prepared.blocks[0].first:
         return None

@@ -59,7 +59,8 @@ def table_of(forms: List[Live], role: str, heads: int, dim: int, sequences: int,
         cosine, sine = cosines_of(live, heads, role)
         if cosine.shape[1] > c.shape[1]:
             c, s = c.expand(-1, heads, -1).clone(), s.expand(-1, heads, -1).clone()
-        one, other = (torch.from_numpy(live.form.arrays["pair"].astype(np.int64)) + live.form.first).to(device).unbind(1)
+        pairs = torch.from_numpy(live.form.arrays["pair"].astype(np.int64)) + live.form.first
+        one, other = pairs.to(device).unbind(1)
         c[..., one] = c[..., other] = cosine
         s[..., one], s[..., other] = -sine, sine
         partner[one], partner[other] = other.to(torch.int32), one.to(torch.int32)
@@ -93,8 +94,8 @@ def plain(x: Tensor, both: Tensor, partner: Tensor, step: int = 0) -> Tensor:
 
 if triton is not None:
     @triton.jit
-    def _part(x, y, table, partner, tile, group, batch, x_batch, x_head, x_row, y_batch, y_head, y_row, rows, heads, step,
-              BACK: tl.constexpr, EACH: tl.constexpr, DIM: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
+    def _part(x, y, table, partner, tile, group, batch, x_batch, x_head, x_row, y_batch, y_head, y_row, rows, heads,
+              step, BACK: tl.constexpr, EACH: tl.constexpr, DIM: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
               HEADS: tl.constexpr):
         row, i = tile * ROWS + tl.arange(0, ROWS), tl.arange(0, WIDTH)
         other = tl.load(partner + i, mask=i < DIM, other=0)
@@ -124,8 +125,8 @@ if triton is not None:
                 HEADS: tl.constexpr):
         tile, group, batch = tl.program_id(0), tl.program_id(1), tl.program_id(2)
         if group < q_groups:
-            _part(q, q_out, q_table, partner, tile, group, batch, q_batch, q_head, q_row, r_batch, r_head, r_row, q_rows,
-                  q_heads, q_step, BACK, EACH, DIM, WIDTH, ROWS, HEADS)
+            _part(q, q_out, q_table, partner, tile, group, batch, q_batch, q_head, q_row, r_batch, r_head, r_row,
+                  q_rows, q_heads, q_step, BACK, EACH, DIM, WIDTH, ROWS, HEADS)
         else:
             _part(k, k_out, k_table, partner, tile, group - q_groups, batch, k_batch, k_head, k_row, t_batch, t_head,
                   t_row, k_rows, k_heads, k_step, BACK, EACH, DIM, WIDTH, ROWS, HEADS)
