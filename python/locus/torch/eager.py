@@ -132,7 +132,7 @@ def again_from_forms(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], lea
                      ) -> Optional[Tensor]:
     """The same where forms compute."""
     found = alike(q, k, v, said)
-    return None if found is None else forms.run(found[0], q, k, v, learned)
+    return None if found is None else forms.run(found[0], q, k, v, dict(learned))
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], places: Tuple[Place, Place],

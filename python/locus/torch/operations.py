@@ -44,8 +44,12 @@ class Live:
 
     def among(self, cells: Tensor) -> Live:
         """The same of these cells alone, one behind the other."""
-        own = {name: self._fixed[name][..., cells] for name in ("values", "distance", "bucket") if name in self._fixed}
-        return Live(self.form, {**self._fixed, **own}, {}, {})
+        own = dict(self._fixed)
+        for name in ("values", "distance", "bucket"):
+            values = own.get(name)
+            if isinstance(values, Tensor):
+                own[name] = values[..., cells]
+        return Live(self.form, own, {}, {})
 
     def learned(self, name: str) -> bool:
         return name in self.form.parameters

@@ -196,7 +196,7 @@ class _Shaw:
         self.tiles = _Tiles(sizes, 0)
         self.apart = apart  # key_position − query_position of index 0 of both
         self.factor = sizes.scale if live.arrays["scaled"] else 1.0
-        self.masks: Dict[Tuple[int, int], Tuple[Tensor, Optional[Tensor]]] = {}
+        self.masks: Dict[Tuple[int, int, int], Tuple[Tensor, Optional[Tensor]]] = {}
 
     def _rows(self, queries: int, first: int, keys: int) -> Tuple[Tensor, Optional[Tensor]]:
         """Rows of queries 0 …, and keys first … of these counts, and which pairs are hidden."""
@@ -342,10 +342,11 @@ def program(prepared: Any, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale:
         return None
     tables = None
     if roles:
-        tables = tuple(turning.table_of(forms, role, x.shape[1], q.shape[3], sequences, q.dtype, q.device)
-                       for role, x in (("query", q), ("key", k)))
-        if None in tables or not torch.equal(tables[0].partner, tables[1].partner):
+        of_q, of_k = (turning.table_of(forms, role, x.shape[1], q.shape[3], sequences, q.dtype, q.device)
+                      for role, x in (("query", q), ("key", k)))
+        if of_q is None or of_k is None or not torch.equal(of_q.partner, of_k.partner):
             return None
+        tables = of_q, of_k
     lives = [live for live in forms if not live.form.roles and live.kind != "settings"]
     scores = _scores(sizes, lives, settings, alike, q, v, given, way)
     if scores is None:

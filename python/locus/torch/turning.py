@@ -94,9 +94,9 @@ def plain(x: Tensor, both: Tensor, partner: Tensor, step: int = 0) -> Tensor:
 
 if triton is not None:
     @triton.jit
-    def _part(x, y, table, partner, tile, group, batch, x_batch, x_head, x_row, y_batch, y_head, y_row, rows, heads,
-              step, BACK: tl.constexpr, EACH: tl.constexpr, DIM: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
-              HEADS: tl.constexpr):
+    def _part(x, y, table, partner, tile, group, batch, x_batch,  # type: ignore[no-untyped-def]
+              x_head, x_row, y_batch, y_head, y_row, rows, heads, step, BACK: tl.constexpr, EACH: tl.constexpr,
+              DIM: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, HEADS: tl.constexpr):
         row, i = tile * ROWS + tl.arange(0, ROWS), tl.arange(0, WIDTH)
         other = tl.load(partner + i, mask=i < DIM, other=0)
         inside = (row < rows)[:, None] & (i < DIM)[None, :]
@@ -119,10 +119,10 @@ if triton is not None:
             tl.store(to_y + head * y_head + i[None, :], (a * c + b * s).to(y.dtype.element_ty), mask=seen)
 
     @triton.jit(do_not_specialize=["q_rows", "k_rows", "q_groups", "q_step", "k_step"])
-    def _kernel(q, k, q_out, k_out, q_table, k_table, partner, q_batch, q_head, q_row, k_batch, k_head, k_row, r_batch,
-                r_head, r_row, t_batch, t_head, t_row, q_rows, k_rows, q_heads, k_heads, q_groups, q_step, k_step,
-                BACK: tl.constexpr, EACH: tl.constexpr, DIM: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
-                HEADS: tl.constexpr):
+    def _kernel(q, k, q_out, k_out, q_table, k_table, partner, q_batch,  # type: ignore[no-untyped-def]
+                q_head, q_row, k_batch, k_head, k_row, r_batch, r_head, r_row, t_batch, t_head, t_row, q_rows, k_rows,
+                q_heads, k_heads, q_groups, q_step, k_step, BACK: tl.constexpr, EACH: tl.constexpr,
+                DIM: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, HEADS: tl.constexpr):
         tile, group, batch = tl.program_id(0), tl.program_id(1), tl.program_id(2)
         if group < q_groups:
             _part(q, q_out, q_table, partner, tile, group, batch, q_batch, q_head, q_row, r_batch, r_head, r_row,
@@ -134,7 +134,8 @@ if triton is not None:
 
 def _ready(q: Tensor, k: Tensor, made: Tensor, other: Tensor, tables: Tuple[Table, Table], back: bool
            ) -> Tuple[Any, Tuple[Any, ...]]:
-    """The kernel compiled and its grid, and what it is called with behind its first pointers."""
+    """Does it once. The compiled kernel on its grid, None where it can't be called by itself, and what it is called with
+    behind its first pointers."""
     (batch, q_heads, q_rows, dim), (_, k_heads, k_rows, _) = q.shape, k.shape
     groups = -(-q_heads // _HEADS)
     grid = (-(-max(q_rows, k_rows) // _ROWS), groups - (-k_heads // _HEADS), batch)
@@ -143,8 +144,13 @@ def _ready(q: Tensor, k: Tensor, made: Tensor, other: Tensor, tables: Tuple[Tabl
             _HEADS)
     constant = (tables[0].both, tables[1].both, tables[0].partner)
     compiled = _kernel[grid](q, k, made, other, *constant, *rest)
-    pointers = tuple(x.data_ptr() for x in constant)
-    return compiled[grid] if hasattr(compiled, "function") else None, (*pointers, *rest)
+    known = *(x.data_ptr() for x in constant), *rest
+    try:
+        run = compiled[grid]
+        run(q, k, made, other, *known)
+    except TypeError:  # an interpreter, or a Triton whose compiled kernels take other arguments
+        return None, known
+    return run, known
 
 
 def _launched(q: Tensor, k: Tensor, tables: Tuple[Table, Table], back: bool) -> Tuple[Tensor, Tensor]:
