@@ -471,6 +471,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(encodings), cmocka_unit_test(groups), cmocka_unit_test(dropout),
                                        cmocka_unit_test(content_is_widened), cmocka_unit_test(takes_little_memory)};
     int failed = 0, tested = 0;
+    threads_only("encodings");
     for (size_t i = 0; i < 2; i++) {
         if (!locus_kernels_bfloat16_of(levels[i])) {
             printf("this machine or build has no %s: its attention is not tested here\n", locus_isa_name(levels[i]));
