@@ -245,8 +245,8 @@ static locus_status expressions_way(const way *how, locus_error *error) {
 
 typedef locus_status way_function(const way *how, locus_error *error);
 
-/* One allocation in `stride`. A failed allocation may be made up for (a worker thread that cannot start); it is never told
- * as anything but MEMORY. */
+/* One allocation in `stride`. A failed allocation may be made up for (a worker thread that cannot start); it is never
+ * told as anything but MEMORY. */
 static void failures(way_function *function, const way *how, long stride) {
     enum { MOST = 20000 };
     long told = 0, point = 0;

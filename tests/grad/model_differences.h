@@ -93,8 +93,8 @@ static void differences_tensor(const differences_subject *subject, size_t index,
     free(direction);
 }
 
-/* Every tensor; in a sanitizer's build one of eight, beginning with the first: to it a loss with one tensor moved is the
- * same reads and writes as with another, at many times the price. */
+/* Every tensor; in a sanitizer's build one of eight, beginning with the first: to it a loss with one tensor moved is
+ * the same reads and writes as with another, at many times the price. */
 enum { DIFFERENCES_STRIDE = SANITIZED(8, 1) };
 
 /* Gains, shifts and biases go away from 1 and 0 first, so that their places in the formulas count. */

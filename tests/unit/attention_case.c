@@ -279,7 +279,8 @@ size_t attention_parameter_size(const attention_world *world, size_t index) {
 
 /* ---- arrays ---- */
 
-/* The first `count` numbers of one of four streams. What was drawn is kept: cases and their oracles begin with the same. */
+/* The first `count` numbers of one of four streams. What was drawn is kept: cases and their oracles begin with the
+ * same. */
 static double *draw(uint64_t stream, size_t count) {
     static double *drawn[5];
     static size_t counts[5];

@@ -93,8 +93,8 @@ void attention_compare(const attention_world *world, const attention_arrays *got
 /* Both, for one type and layout. */
 void attention_check(const attention_case *test, locus_dtype dtype, attention_memory memory, double tolerance);
 
-/* The same for float64, and for float32 with its own tolerance. Under sanitizers one in three cases is taken, with one of
- * the two, in turn. */
+/* The same for float64, and for float32 with its own tolerance. Under sanitizers one in three cases is taken, with one
+ * of the two, in turn. */
 void attention_check_types(const attention_case *test, attention_memory memory, double tolerance_float32);
 
 #endif
