@@ -454,6 +454,34 @@ static void content_is_widened(void **state) {
     rig_close(&c.r);
 }
 
+/* What locus_attention_widens says of a spec's forward and backward, with and without turned tensors. */
+static void check_widens(const char *spec, locus_shape shape, bool widens, bool widens_turned) {
+    locus_attention_options options = masked(LOCUS_MASK_CAUSAL, 0, 0);
+    rig_bind(&c.r, spec, shape, 7);
+    place();
+    for (int pass = LOCUS_PASS_FORWARD; pass <= LOCUS_PASS_BACKWARD; pass++) {
+        options.turned = false;
+        assert_int_equal(locus_attention_widens(c.r.plan, &options, LOCUS_BFLOAT16, (locus_pass)pass), widens);
+        assert_true(locus_attention_widens(c.r.plan, &options, LOCUS_FLOAT16, (locus_pass)pass));
+        assert_false(locus_attention_widens(c.r.plan, &options, LOCUS_FLOAT32, (locus_pass)pass));
+        assert_false(locus_attention_widens(c.r.plan, &options, LOCUS_FLOAT64, (locus_pass)pass));
+        options.turned = true;
+        assert_int_equal(locus_attention_widens(c.r.plan, &options, LOCUS_BFLOAT16, (locus_pass)pass), widens_turned);
+    }
+    rig_close(&c.r);
+}
+
+static void widens(void **state) {
+    const locus_shape shape = {.heads = HEADS, .head_dim = 8};
+    (void)state;
+    check_widens("rope", shape, false, false);
+    check_widens("none + alibi", shape, false, false);
+    check_widens("relative(window=4)", shape, true, true);
+    check_widens("cope(max=16)", shape, true, true);
+    check_widens("liere(group=grid:1)", shape, true, false);
+    assert_true(locus_attention_widens(NULL, NULL, LOCUS_BFLOAT16, LOCUS_PASS_FORWARD));
+}
+
 /* No tensor is widened as a whole. */
 static void takes_little_memory(void **state) {
     enum { LONG = 1 << 15 };
@@ -468,8 +496,9 @@ static void takes_little_memory(void **state) {
 
 int main(void) {
     static const locus_isa levels[] = {LOCUS_ISA_AVX512_BF16, LOCUS_ISA_AMX};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(encodings), cmocka_unit_test(groups), cmocka_unit_test(dropout),
-                                       cmocka_unit_test(content_is_widened), cmocka_unit_test(takes_little_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(encodings), cmocka_unit_test(groups),
+                                       cmocka_unit_test(dropout),   cmocka_unit_test(content_is_widened),
+                                       cmocka_unit_test(widens),    cmocka_unit_test(takes_little_memory)};
     int failed = 0, tested = 0;
     threads_only("encodings");
     for (size_t i = 0; i < 2; i++) {

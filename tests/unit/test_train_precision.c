@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trainings with bfloat16 products, one of each architecture and kind of task: killed and resumed, with one thread and
+/* Trainings with products and, where the library takes them, attentions of bfloat16, one of each architecture and kind
+ * of task, and one whose attention is float32: killed and resumed, with one thread and
  * with two, they leave the same; losses are finite, go down, and begin close to those of float32, but are others. */
 #include "sanitized.h"
 #include "text/token_file.h"
@@ -117,6 +118,7 @@ static void check_case(const char *task, const char *encoding) {
         check_case(task, encoding); \
     }
 CASE(test_words, "reverse", "rope")
+CASE(test_content, "copy", "relative(window=8)")
 CASE(test_trees, "tree-copy", "algebraic(group=tree:2, decay=0.98)")
 CASE(test_images, "cifar10", "algebraic(group=grid:2)")
 CASE(test_problems, "addition", "roper")
@@ -125,8 +127,9 @@ CASE(test_expressions, "listops", "sinusoidal")
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),    cmocka_unit_test(test_trees), cmocka_unit_test(test_images),
-        cmocka_unit_test(test_problems), cmocka_unit_test(test_text),  cmocka_unit_test(test_expressions),
+        cmocka_unit_test(test_words),       cmocka_unit_test(test_content),  cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_images),      cmocka_unit_test(test_problems), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_expressions),
     };
     return cmocka_run_group_tests(tests, setup, training_teardown);
 }

@@ -127,6 +127,15 @@ static void test_words(void **state) {
     training_assert_same("words-alone", "words-1");
 }
 
+/* Products and attention of bfloat16. */
+static void test_half(void **state) {
+    (void)state;
+    lab_train_config config = words("rope");
+    config.model.precision = LAB_BF16;
+    config.model.dim = 32;
+    assert_same_on_all(&config, "half");
+}
+
 static void test_learned(void **state) {
     (void)state;
     const lab_train_config config = words("learned(size=40) + algebraic(group=seq, decay=0.98)");
@@ -328,7 +337,7 @@ int main(void) {
         cmocka_unit_test(test_sequences),       cmocka_unit_test(test_labels),
         cmocka_unit_test(test_elastic),         cmocka_unit_test(test_shards_change_sums_alone),
         cmocka_unit_test(test_not_finite),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_stopped_scoring),
+        cmocka_unit_test(test_stopped_scoring), cmocka_unit_test(test_half),
     };
     return cmocka_run_group_tests(tests, setup, training_teardown);
 }
