@@ -112,9 +112,9 @@ LOCUS_API size_t locus_attention_workspace(const locus_plan *plan, const locus_a
 
 /* Whether a pass with tensors of `dtype` computes on copies of them in a wider type, or, forward, of queries and
  * outputs. False for float32 and float64, and where products are of bfloat16 and read such tensors as they are: softmax
- * on a processor with units for them, without content terms, without an operator that acts on all tokens at once (trees,
- * `liere`; it may have acted already, options.turned), and forward unless all sequences are steps of decoding. True also
- * for what a call would refuse. */
+ * on a processor with units for them, without content terms, without an operator that acts on all tokens at once
+ * (trees, `liere`; it may have acted already, options.turned), and forward unless all sequences are steps of decoding.
+ * True also for what a call would refuse. */
 LOCUS_API bool locus_attention_widens(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
                                       locus_pass pass);
 
