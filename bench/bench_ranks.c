@@ -6,6 +6,7 @@
  *
  * step        a training step of task and budget, as `locus train` makes it, the exchange among it; --shards 0: of one
  *             process and a batch that is not dealt to shards. All steps are of the same batch.
+ * processor   seconds of processor time of that step, of all threads of all ranks: what a busy machine says better
  * shard       forward and backward of the rank's shards, one step's, on the rank that takes longest and on average
  * exchange    sums of gradients and gathering of parameters, when all ranks begin together; bytes that rank 0 sends
  *             beside the least that it takes, 2 (R − 1) / R times the parameters
@@ -30,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST_STEPS = 1000 };
@@ -45,7 +47,7 @@ typedef struct times {
 
 typedef struct result {
     size_t elements, sent;
-    times step, shard, shard_mean, exchange, update, evaluate, checkpoint;
+    times step, processor, shard, shard_mean, exchange, update, evaluate, checkpoint;
     int64_t peak, largest;
 } result;
 
@@ -197,6 +199,11 @@ static locus_status checkpoint(subject *s, uint64_t step, locus_error *error) {
 
 typedef locus_status timed(subject *s, uint64_t step, locus_error *error);
 
+static double processor_seconds(void) {
+    struct timespec now;
+    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0 ? (double)now.tv_sec + 1e-9 * (double)now.tv_nsec : 0.0;
+}
+
 /* All ranks begin together; the first round touches new memory and is not counted. `mean`, if it is asked for, is over
  * ranks, and the other one of the slowest. */
 static locus_status measure(subject *s, timed *function, size_t rounds, times *slowest, times *mean,
@@ -229,6 +236,26 @@ static locus_status measure(subject *s, timed *function, size_t rounds, times *s
     return status;
 }
 
+/* The step once more, by processor time. */
+static locus_status measure_processor(subject *s, size_t rounds, times *sum, locus_error *error) {
+    static double seconds[MOST_STEPS];
+    double *all = calloc(lab_ranks_count(s->ranks), sizeof *all);
+    locus_status status = all == NULL ? LOCUS_ERROR_MEMORY : LOCUS_OK;
+    for (size_t i = 0; status == LOCUS_OK && i < rounds; i++) {
+        double own = processor_seconds();
+        status = one_step(s, 0, error);
+        own = processor_seconds() - own;
+        if (status == LOCUS_OK)
+            status = lab_ranks_collect(s->ranks, &own, sizeof own, all, error);
+        seconds[i] = 0.0;
+        for (size_t r = 0; r < lab_ranks_count(s->ranks); r++)
+            seconds[i] += all[r];
+    }
+    free(all);
+    *sum = settle(seconds, rounds);
+    return status;
+}
+
 static locus_status find_peaks(lab_ranks *ranks, result *r, locus_error *error) {
     const size_t count = lab_ranks_count(ranks);
     int64_t *all = calloc(count, sizeof *all);
@@ -247,6 +274,8 @@ static locus_status measure_all(subject *s, const request *wanted, result *r, lo
     r->elements = s->sharing.elements;
     locus_status status = measure(s, one_step, wanted->steps, &r->step, NULL, error);
     const bool dealt = s->config.shards > 0;
+    if (status == LOCUS_OK)
+        status = measure_processor(s, wanted->steps, &r->processor, error);
     if (status == LOCUS_OK && dealt)
         status = measure(s, shards_of, few, &r->shard, &r->shard_mean, error);
     const uint64_t before = lab_ranks_sent(s->ranks);
@@ -311,6 +340,7 @@ static void print(const request *wanted, const subject *s, const result *r) {
         printf(", \"peak\": %lld, \"largest_peak\": %lld", (long long)r->peak, (long long)r->largest);
     }
     print_times("step", r->step);
+    print_times("processor", r->processor);
     print_times("shard", r->shard);
     print_times("shard_mean", r->shard_mean);
     print_times("exchange", r->exchange);

@@ -1,94 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The script that `reproduce --sbatch` prints, run by Slurm: a controller and a node with a configuration, ports, a key
-# and a state of their own, in the scratch folder. Two tasks are warned in their middle and queued again.
+# The script that `reproduce --sbatch` prints, run by Slurm: two tasks are warned in their middle and queued again.
 . "${LOCUS_SOURCE:?}/tests/cluster/cells.inc"
 [ "${LOCUS_CLUSTER:-}" = long ] || { echo "a minute long: ./dev test cluster runs it"; exit 77; }
-PATH=$PATH:/usr/sbin:/sbin
-for program in munged slurmctld slurmd sbatch; do
-    command -v "$program" >/dev/null || { echo "there is no $program here"; exit 77; }
-done
-
-# ---- a cluster of this machine ----
-
-cluster=$work/cluster
-mkdir -p "$cluster/state" "$cluster/spool" "$work/disk"
-chmod 700 "$cluster" "$cluster/state"
-host=$(hostname -s)
-# Ports that nobody listens at, in a range of their own.
-port=$((20000 + $$ % 20000))
-cat >"$cluster/slurm.conf" <<END
-ClusterName=locus
-SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=$port
-SlurmdPort=$((port + 1))
-SlurmUser=$(id -un)
-SlurmdUser=$(id -un)
-AuthType=auth/munge
-AuthInfo=socket=$cluster/munge.socket
-CredType=cred/munge
-StateSaveLocation=$cluster/state
-SlurmdSpoolDir=$cluster/spool
-SlurmctldPidFile=$cluster/slurmctld.pid
-SlurmdPidFile=$cluster/slurmd.pid
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-SwitchType=switch/none
-MpiDefault=none
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
-ReturnToService=2
-KillWait=30
-MinJobAge=3600
-SchedulerParameters=batch_sched_delay=0,sched_interval=2
-NodeName=$host NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
-PartitionName=local Nodes=$host Default=YES MaxTime=INFINITE State=UP
-END
-export SLURM_CONF="$cluster/slurm.conf"
-
-processes=
-end_cluster() {
-    scancel --user "$(id -un)" 2>/dev/null || :
-    for process in $processes; do
-        kill "$process" 2>/dev/null || :
-    done
-    for process in $processes; do
-        wait "$process" 2>/dev/null || :
-    done
-    rm -rf "$work"
-}
-trap end_cluster EXIT
-
-# start NAME COMMAND…: in the background, its output in a file of its own.
-start() {
-    log=$cluster/$1.log
-    shift
-    "$@" >"$log" 2>&1 &
-    processes="$! $processes"
-}
-
-# until_true SECONDS WHAT COMMAND…
-until_true() {
-    left=$1 what=$2
-    shift 2
-    until "$@" >/dev/null 2>&1; do
-        left=$((left - 1))
-        [ "$left" -gt 0 ] || fail "$what does not come: $(squeue --all 2>&1) $(tail -n 5 "$cluster"/*.log slurm-*.out 2>&1)"
-        sleep 1
-    done
-}
-
-dd if=/dev/urandom of="$cluster/munge.key" bs=128 count=1 2>/dev/null
-chmod 400 "$cluster/munge.key"
-start munged munged --foreground --force --key-file="$cluster/munge.key" --socket="$cluster/munge.socket" \
-    --pid-file="$cluster/munged.pid" --seed-file="$cluster/munge.seed" --num-threads=2
-until_true 30 "munged" test -S "$cluster/munge.socket"
-start slurmctld slurmctld -D -f "$SLURM_CONF"
-start slurmd slurmd -D -f "$SLURM_CONF" -N "$host"
-node_is_idle() { [ "$(sinfo --noheader --format=%T)" = idle ]; }
-until_true 60 "the node" node_is_idle
+. "$LOCUS_SOURCE/tests/cluster/slurm.inc"
 
 # ---- the table ----
 
