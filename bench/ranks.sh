@@ -66,8 +66,8 @@ memory() {
 for part in "$@"; do
     # shellcheck disable=SC2086 # options, to be split
     case $part in
-    words) for ranks in $counts; do on "$ranks" $words --steps 3; done ;;
-    trees) for ranks in $counts; do on "$ranks" $trees --steps 8; done ;;
+    words) for ranks in $counts; do on "$ranks" $words --steps 2; done ;;
+    trees) for ranks in $counts; do on "$ranks" $trees --steps 5; done ;;
     decoder) for ranks in $counts; do on "$ranks" $decoder --steps 1; done ;;
     wire) wire ;;
     memory)

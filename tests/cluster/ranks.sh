@@ -241,6 +241,40 @@ refusals() {
         on 1 env LOCUS_MPI=othermpi "$locus" train "$@" --shards 4 : -n 1 env LOCUS_MPI=othermpi "$locus" train "$@" --shards 4
 }
 
+# Two jobs on one store: the same run is refused, another one is not.
+crowded() {
+    touch mark
+    # shellcheck disable=SC2086
+    (run "$mpi-crowded" 2 $longer --steps 20000) >out1 2>err1 </dev/null &
+    job=$!
+    begun "$mpi-crowded"
+    # shellcheck disable=SC2086
+    refused "a run that another job trains" "process [0-9]* is training this run already" run "$mpi-crowded" 2 $longer --steps 20000
+    # shellcheck disable=SC2086
+    (run "$mpi-crowded" 2 $longer --steps 20 --name other) >out 2>err </dev/null || fail "$mpi: another run on that store: $(cat err)"
+    kill -TERM "$(ranks_of "$job" | head -n 1)"
+    got=0
+    wait "$job" || got=$?
+    [ "$got" = 75 ] || fail "$mpi: the first job on a store ended with $got: $(cat err1)"
+}
+
+# A disk that is full: rank 0 says so, once; with room again the same command goes on. Other ranks write nothing.
+full_disk() {
+    mkdir -p "$mpi-full"
+    mount -t tmpfs -o size=300k tmpfs "$mpi-full" 2>err || { echo "no small disk can be made here: not tried"; return; }
+    trap 'umount "$work/$mpi-full"; rm -rf "$work"' EXIT
+    # shellcheck disable=SC2086
+    refused "a full disk" "No space left on device\|no space left for" run "$mpi-full" 2 $longer --steps 60
+    mount -o remount,size=20m "$mpi-full"
+    # shellcheck disable=SC2086
+    (run "$mpi-full" 2 $longer --steps 60) >out 2>err </dev/null || fail "$mpi: after a full disk: $(cat err)"
+    # shellcheck disable=SC2086
+    (run whole60 0 $longer --steps 60) >out 2>err </dev/null || fail "alone: $(cat err)"
+    same whole60 "$mpi-full"
+    umount "$mpi-full"
+    trap 'rm -rf "$work"' EXIT
+}
+
 # A cable between two spaces of network names: bytes cross a network.
 namespaces() {
     wire_open "$work"
@@ -263,6 +297,8 @@ for mpi in ${LOCUS_CLUSTER_MPI:-$found}; do
         kills 50 200
         elastic
         refusals
+        crowded
+        full_disk
         [ "$mpi" != openmpi ] || { unaided; namespaces; }
     else
         identical learned
