@@ -110,7 +110,7 @@ for part in "$@"; do
         ;;
     ranks) # and what the measured says of more of them
         echo "== $part"
-        sh bench/ranks.sh >"$build/ranks.jsonl"
+        sh bench/shared_steps.sh >"$build/ranks.jsonl"
         python3 tools/rank_costs.py "$build/ranks.jsonl" --locus build/release/locus
         ;;
     import)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a training costs on 1 to 1,024 ranks, from pieces that bench/ranks.sh has measured, and what the published tables cost.
+"""What a training costs on 1 to 1,024 ranks, from pieces that bench/shared_steps.sh has measured, and what the published tables cost.
 
-    sh bench/ranks.sh >ranks.jsonl && python3 tools/rank_costs.py ranks.jsonl [--locus build/release/locus] [--bandwidth GBIT]
+    sh bench/shared_steps.sh >ranks.jsonl && python3 tools/rank_costs.py ranks.jsonl [--locus build/release/locus] [--bandwidth GBIT]
 
 A rank is one processor with one thread. Of a training of P parameters in batches of n samples, R ranks take for a step
 
@@ -132,20 +132,21 @@ def print_check(training):
 
 
 def print_scaling(training, wires):
-    print("  seconds a step, and what part of it computes; the table's batch, and 8 samples a rank")
-    print("    ranks" + "".join(f"   {name:>18}" for name in wires) + "".join(f"   8 a rank {name:>9}" for name in wires))
+    print("  seconds a step, and what part of it one rank would take as often; first the table's batch, evaluations and")
+    print("  checkpoints included, then steps alone of batches that grow with the ranks, 8 samples for each")
+    print("    ranks" + "".join(f"   {name:>16}" for name in wires) + "".join(f"   8 each, {name:>10}" for name in wires))
     for power in range(11):
         ranks, row = 2**power, ""
         for wire in wires.values():
             if ranks > training.batch:
-                row += f"   {'fewer samples':>18}"
+                row += f"   {'fewer samples':>16}"
                 continue
             step = training.whole(ranks, training.batch, wire)
             alone = training.whole(1, training.batch, wire)
-            row += f"   {step:9.3f} {alone / step / ranks * 100:6.0f} %"
+            row += f"   {step:9.3f} {alone / step / ranks * 100:4.0f} %"
         for wire in wires.values():
-            step, alone = training.whole(ranks, 8 * ranks, wire), training.whole(1, 8, wire)
-            row += f"   {step:9.3f} {alone / step * 100:6.0f} %"
+            step, alone = training.step(ranks, 8 * ranks, wire), training.step(1, 8, wire)
+            row += f"   {step:11.3f} {alone / step * 100:4.0f} %"
         print(f"    {ranks:5d}{row}")
 
 
@@ -206,7 +207,7 @@ def print_wires(lines):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", help="what bench/ranks.sh printed")
+    parser.add_argument("files", nargs="+", help="what bench/shared_steps.sh printed")
     parser.add_argument("--locus", help="the program: counts the trainings of tables")
     parser.add_argument("--bandwidth", type=float, default=10.0, help="Gbit/s between nodes, for tables (default: 10)")
     arguments = parser.parse_args()
@@ -217,7 +218,7 @@ def main():
         if "processor_best" in line:
             steps.setdefault(line["task"], []).append(line)
     if not steps:
-        sys.exit("rank_costs: there is no step in these files: bench/ranks.sh words trees decoder")
+        sys.exit("rank_costs: there is no step in these files: bench/shared_steps.sh words trees decoder")
     pairs = [line for group in steps.values() for line in group if line["ranks"] == 2 and "exchange_best" in line]
     near = [line for line in wires if line["rate"] == "memory" and "peer" not in line] + pairs
     memory = max([4.0 * line["parameters"] / line["exchange_best"] for line in near] or [1e9])

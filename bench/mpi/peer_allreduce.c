@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* MPI's own all-reduce of NUMBERS floats, N times: what bench_ranks --exchange stands beside. Compiled by bench/ranks.sh
- * with the MPI's compiler; rank 0 prints one line of JSON, median and best in seconds.
+/* MPI's own all-reduce of NUMBERS floats, N times: what bench_ranks --exchange stands beside. Compiled by
+ * bench/shared_steps.sh with the MPI's compiler; rank 0 prints one line of JSON, median and best in seconds.
  *
  *   mpirun -n R peer_allreduce NUMBERS N */
 #include <mpi.h>

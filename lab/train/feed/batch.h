@@ -33,9 +33,9 @@ void lab_batcher_destroy(lab_batcher *batcher);
  * on in the middle of an epoch. Valid until the next call. */
 locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_batch **batch, locus_error *error);
 
-/* A part of it. Parts have as many samples as a cut says, but which ones is dealt so that all have about as many tokens:
- * the longest sample first, each to the part that has the fewest tokens and room. Within a part samples stand in the
- * batch's order. A function of the batch and of the number of parts only. */
+/* A part of it. Parts have as many samples as a cut says, and about as many tokens each: the longest sample is dealt
+ * first, each to the part that has the fewest tokens and room. Within a part samples stand in the batch's order. A
+ * function of the batch and of the number of parts only. */
 locus_status lab_batcher_cut(lab_batcher *batcher, uint64_t step, lab_cut cut, const lab_batch **batch,
                              locus_error *error);
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # One training on many ranks, by the clock: what docs/ranks.md quotes. Prints lines of JSON, of which tools/rank_costs.py
 # makes tables and a model of what more ranks would cost. Needs Open MPI; the wire also network namespaces and tc.
-# usage: bench/ranks.sh [words|trees|decoder|wire|memory] …     (all of them if none is named)
+# usage: bench/shared_steps.sh [words|trees|decoder|wire|memory] …     (all of them if none is named)
 # LOCUS_RANKS: how many ranks steps are timed with, "0 2 1 4"; 0 is one process of two threads.
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -40,13 +40,13 @@ wire() {
     mpicc.openmpi -O2 -o "$work/peer_allreduce" "$source/bench/mpi/peer_allreduce.c"
     for rate in none 10gbit 1gbit; do
         wire_limit $rate || continue
-        for program in "$bench/bench_ranks --exchange 14776416 --steps 5" "$work/peer_allreduce 14776416 5"; do
+        for program in "$bench/bench_ranks --exchange 14776416 --steps 3" "$work/peer_allreduce 14776416 3"; do
             # shellcheck disable=SC2086 # a program and its options
             (wire_run "$work" $program) | sed "s/^{/{\"rate\": \"$rate\", /"
         done
     done
-    mpirun.openmpi -n 2 "$bench/bench_ranks" --exchange 14776416 --steps 5 | sed 's/^{/{"rate": "memory", /'
-    mpirun.openmpi -n 2 "$work/peer_allreduce" 14776416 5 | sed 's/^{/{"rate": "memory", /'
+    mpirun.openmpi -n 2 "$bench/bench_ranks" --exchange 14776416 --steps 3 | sed 's/^{/{"rate": "memory", /'
+    mpirun.openmpi -n 2 "$work/peer_allreduce" 14776416 3 | sed 's/^{/{"rate": "memory", /'
 }
 
 # Peak memory of `locus train`, checkpoints and all: three steps, a score, a checkpoint after each.
