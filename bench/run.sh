@@ -3,7 +3,7 @@
 # Everything that docs/performance.md quotes, in one run, and PyTorch beside it where it is installed (pip install
 # torch==2.13.0; for the part `encodings` also onnx, onnxruntime and jax). Usage: ./dev bench [PART …], with the parts plans, parallel,
 # kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, linalg, scores, step, tree-step, image-step,
-# decoder-step, torch and peers; ranks (Open MPI) and import only if named.
+# decoder-step, torch and peers; ranks (Open MPI) only if named.
 # Training steps and attention stand beside PyTorch at its best on this machine: float32 and bfloat16, as written and compiled, and on
 # AMD processors once more with MKL's fast path, which MKL keeps for Intel's. peer_best.py says all rows and the ratio to the best.
 set -eu
@@ -113,16 +113,12 @@ for part in "$@"; do
         sh bench/shared_steps.sh >"$build/ranks.jsonl"
         python3 tools/rank_costs.py "$build/ranks.jsonl" --locus build/release/locus
         ;;
-    import)
-        echo "== $part"
-        sh bench/import.sh
-        ;;
     peers)
         echo "== peers: rotate-half"
         peer bench/peer_apply.py
         ;;
     *)
-        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, linalg, scores, step, tree-step, image-step, decoder-step, torch, peers, ranks and import" >&2
+        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, linalg, scores, step, tree-step, image-step, decoder-step, torch, peers and ranks" >&2
         exit 2
         ;;
     esac
