@@ -83,7 +83,7 @@ class Training:
     def own(self, line):
         """Processor time of a rank's forward and backward: a step's, less what else it does."""
         ranks = line["ranks"]
-        return line["processor_best"] / ranks - line.get("exchange_best", 0.0) - self.update / ranks
+        return line["processor_best"] / ranks - self.exchange(ranks, None) - self.update / ranks
 
     def exchange(self, ranks, wire):
         if ranks == 1:
@@ -124,7 +124,7 @@ def print_check(training):
     worst = 0.0
     for line in sorted(training.shared, key=lambda line: line["ranks"]):
         ranks = line["ranks"]
-        said = training.a + training.b * training.batch / ranks + training.update / ranks + line.get("exchange_best", 0.0)
+        said = training.step(ranks, training.batch, None)
         found = line["processor_best"] / ranks
         worst = max(worst, abs(said / found - 1.0))
         print(f"    {ranks} ranks: {said:.3f} s said, {found:.3f} s found ({100 * (said / found - 1):+.1f} %)")
