@@ -181,7 +181,8 @@ static void test_kept(void **state) {
     assert_non_null(strstr(error.message, "is no vocabulary"));
 }
 
-static void expect_names(const lab_task_options *options, const int32_t *tokens, size_t count, const char *const *names) {
+static void expect_names(const lab_task_options *options, const int32_t *tokens, size_t count,
+                         const char *const *names) {
     lab_token_name got[8];
     assert_true(count <= 8);
     assert_int_equal(lab_labelled_names(got, lab_task_find("classify"), options, tokens, count, NULL), LOCUS_OK);
@@ -275,9 +276,9 @@ static void test_other_sets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words), cmocka_unit_test(test_cuts),       cmocka_unit_test(test_json),
-        cmocka_unit_test(test_split), cmocka_unit_test(test_shared),     cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_names), cmocka_unit_test(test_lines),      cmocka_unit_test(test_other_sets),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_cuts),   cmocka_unit_test(test_json),
+        cmocka_unit_test(test_split), cmocka_unit_test(test_shared), cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_names), cmocka_unit_test(test_lines),  cmocka_unit_test(test_other_sets),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -203,6 +203,20 @@ static void test_kept(void **state) {
     scratch_write("vocabulary.json", "{\"classes\": [\"a\"]}", 18);
     assert_int_equal(draw(&set, &alone, LAB_SET_TEST, 0, &error), LOCUS_ERROR_IO);
     assert_non_null(strstr(error.message, "is no list of classes"));
+    static const size_t counts[] = {1, 2, LAB_PICTURE_MOST_CLASSES, LAB_PICTURE_MOST_CLASSES + 1};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        char list[8 * (LAB_PICTURE_MOST_CLASSES + 4)] = "{\"classes\": [";
+        for (size_t c = 0; c < counts[i]; c++) {
+            const size_t used = strlen(list);
+            snprintf(list + used, sizeof list - used, "%s\"c%zu\"", c > 0 ? "," : "", c);
+        }
+        strcat(list, "]}");
+        scratch_write("vocabulary.json", list, strlen(list));
+        lab_word_index classes = {0};
+        assert_int_equal(lab_pictures_recall(&classes, kept, NULL),
+                         counts[i] >= 2 && counts[i] <= LAB_PICTURE_MOST_CLASSES ? LOCUS_OK : LOCUS_ERROR_IO);
+        lab_word_index_free(&classes);
+    }
     clear("t");
 }
 

@@ -61,6 +61,8 @@ static void test_shared(void **state) {
     /* cut, and asked for without room */
     assert_int_equal(locus_pattern_text(pattern, text, 6), strlen("rope / none / rope / alibi"));
     assert_string_equal(text, "rope ");
+    assert_int_equal(locus_pattern_text(pattern, text, 1), strlen("rope / none / rope / alibi"));
+    assert_string_equal(text, "");
     assert_int_equal(locus_pattern_text(pattern, NULL, 0), strlen("rope / none / rope / alibi"));
     locus_pattern_destroy(&pattern);
     locus_pattern_destroy(&pattern);

@@ -382,6 +382,8 @@ static void what_is_no_picture(void **state) {
     expect_failure("p4", "is neither");
     text("void", "");
     expect_failure("void", "is empty");
+    text("begun", "\x89PNG\r\n\x1a\n"); /* a PNG file, of which nothing else is there */
+    expect_failure("begun", "is cut or damaged");
     expect_failure("missing", "cannot read");
     assert_int_equal(lab_picture_read(&picture, scratch_path("."), &error), LOCUS_ERROR_IO);
     assert_non_null(strstr(error.message, "cannot read"));

@@ -59,7 +59,41 @@ static void every_beginning(void **state) {
     }
 }
 
+/* Tokens of bytes back to text: each beginning that can't become a character is one U+FFFD, and nothing else. */
+static void damaged_texts(void **state) {
+    static const struct {
+        const char *bytes, *text;
+    } cases[] = {
+        {"a\xc3\xa9\xf0\x9f\x98\x80z", "a\xc3\xa9\xf0\x9f\x98\x80z"},
+        {"\xff"
+         "b",
+         "\xef\xbf\xbd"
+         "b"},
+        {"\xe2\x82"
+         "A",
+         "\xef\xbf\xbd"
+         "A"}, /* the longest beginning counts once */
+        {"\xe2\x82\xe2\x82\xac", "\xef\xbf\xbd\xe2\x82\xac"},
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"x\xf0\x9f", "x\xef\xbf\xbd"}, /* the end comes first */
+    };
+    lab_tokenizer *tokenizer = NULL;
+    (void)state;
+    assert_int_equal(lab_tokenizer_open_bytes(&tokenizer, NULL), LOCUS_OK);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        lab_detokenizer detokenizer = {.tokenizer = tokenizer};
+        char text[64];
+        size_t used = 0;
+        for (const char *at = cases[c].bytes; *at != '\0'; at++)
+            used += lab_detokenizer_add(&detokenizer, (unsigned char)*at, text + used, sizeof text - used);
+        used += lab_detokenizer_end(&detokenizer, text + used, sizeof text - used);
+        assert_int_equal(used, strlen(cases[c].text));
+        assert_memory_equal(text, cases[c].text, used);
+    }
+    lab_tokenizer_close(&tokenizer);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_beginning)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_beginning), cmocka_unit_test(damaged_texts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

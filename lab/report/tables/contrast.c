@@ -47,11 +47,9 @@ lab_contrast lab_contrast_one(const lab_statistic *a, double known, double miss)
     return contrast;
 }
 
-/* No spread at all: no seed differs from another, and the interval is a point. */
+/* Without any spread the interval is a point, with an infinite error it is everything. */
 void lab_contrast_widen(lab_contrast *contrast, double miss) {
-    contrast->half_width = contrast->error > 0 && isfinite(contrast->error)
-                               ? lab_student(miss, contrast->degrees) * contrast->error
-                               : contrast->error;
+    contrast->half_width = lab_student(miss, contrast->degrees) * contrast->error;
 }
 
 double lab_contrast_p(const lab_contrast *contrast, double distance) {
