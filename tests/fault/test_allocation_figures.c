@@ -33,18 +33,26 @@ static locus_status draw_group(const char *path, locus_error *error) {
     return status;
 }
 
-/* A curve on a sequence. */
+/* Four elements of a group: a curve, a ring of discs, fields, a torus, a tube, a tree. */
+static const char *const scenes[][5] = {
+    {"seq", "0", "1", "2", "3"},
+    {"cycle:8", "0", "1", "2", "3"},
+    {"grid:2", "(0,0)", "(0,1)", "(1,0)", "(2,2)"},
+    {"cycle:3*cycle:4", "(0,0)", "(0,1)", "(1,0)", "(2,3)"},
+    {"seq*cycle:4", "(0,0)", "(0,1)", "(1,0)", "(2,3)"},
+    {"tree:2", "1", "2", "1+2", "2+1"},
+};
+static const char *const *scene;
+
 static locus_status draw_similarity(const char *path, locus_error *error) {
     enum { COUNT = 4 };
     double values[2 * COUNT] = {1, 0.5, 0.25, 0.125, 0.1, 0.2, 0.1, 0};
     const lab_similarity similarity = {.count = COUNT, .mean = values, .deviation = values + COUNT};
     locus_group *group = NULL;
     locus_path *paths[COUNT] = {NULL};
-    locus_status status = locus_group_parse("seq", &group, error);
-    for (size_t i = 0; i < COUNT && status == LOCUS_OK; i++) {
-        const char text[2] = {(char)('0' + i), '\0'};
-        status = locus_path_parse(group, text, &paths[i], error);
-    }
+    locus_status status = locus_group_parse(scene[0], &group, error);
+    for (size_t i = 0; i < COUNT && status == LOCUS_OK; i++)
+        status = locus_path_parse(group, scene[1 + i], &paths[i], error);
     if (status == LOCUS_OK)
         status = lab_figure_similarity(&similarity, (const locus_path *const *)paths, paths[0], "rope", path, error);
     for (size_t i = 0; i < COUNT; i++)
@@ -91,13 +99,16 @@ static void a_group_is_drawn_whole_or_not(void **state) {
     fail_one_by_one(draw_group);
 }
 
-static void a_curve_is_drawn_whole_or_not(void **state) {
+static void similarities_are_drawn_whole_or_not(void **state) {
     (void)state;
-    fail_one_by_one(draw_similarity);
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        scene = scenes[i];
+        fail_one_by_one(draw_similarity);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_group_is_drawn_whole_or_not),
-                                       cmocka_unit_test(a_curve_is_drawn_whole_or_not)};
+                                       cmocka_unit_test(similarities_are_drawn_whole_or_not)};
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

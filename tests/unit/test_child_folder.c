@@ -88,7 +88,9 @@ static void no_folder_is_told(void **state) {
     (void)state;
     char *base = strdup(getenv("TMPDIR"));
     assert_int_equal(setenv("TMPDIR", scratch_path("nowhere"), 1), 0);
+    memset(&folder, 'x', sizeof folder);
     assert_int_equal(lab_child_open(&folder, &error), LOCUS_ERROR_IO);
+    assert_string_equal(folder.path, ""); /* nothing to close */
     assert_non_null(strstr(error.message, "nowhere"));
     lab_child_close(&folder);
     assert_int_equal(setenv("TMPDIR", base, 1), 0);
