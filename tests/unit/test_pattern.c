@@ -68,8 +68,11 @@ static void test_shared(void **state) {
     locus_pattern_destroy(&pattern);
     locus_pattern_destroy(NULL);
     assert_int_equal(locus_pattern_size(NULL), 0);
-    assert_int_equal(locus_pattern_text(NULL, text, sizeof text), 0);
-    assert_string_equal(text, "");
+    for (size_t room = 1; room <= sizeof text; room += sizeof text - 1) {
+        memset(text, 'x', sizeof text);
+        assert_int_equal(locus_pattern_text(NULL, text, room), 0);
+        assert_string_equal(text, "");
+    }
 }
 
 static void bad(const char *text, int offset, int length, const char *words) {
