@@ -100,10 +100,31 @@ CASE(run_axpy, k->axpy(CASE_N, (REAL)0.001, d->in, d->out))
 CASE(run_dot, d->out[0] = k->dot(CASE_N, d->in, d->in2))
 CASE(run_multiply, k->multiply(CASE_N, d->in, d->in2, d->out))
 CASE(run_add, k->add(CASE_N, d->in, d->in2, d->out))
+CASE(run_add_wide, (k->add_wide(B(PAIRS), d->in, d->sum), d->out[0] = 0))
 CASE(run_maximum, d->out[0] = k->maximum(CASE_N, d->in))
 CASE(run_exp_sum, (memcpy(d->out, d->in, CASE_N * sizeof(REAL)), d->out[CASE_N] = k->exp_sum(CASE_N, 1, d->out)))
 CASE(run_exp_sum_row, (memcpy(d->out, d->in, 100 * sizeof(REAL)), d->out[100] = k->exp_sum(100, 1, d->out)))
 CASE(run_softmax_backward, k->softmax_backward(CASE_N, d->in, d->in2, (REAL)0.25, d->out))
+/* Rows of 128 scores, as a causal mask cuts them, or whole. */
+static void B(run_rows)(const TABLE *k, const B(case_data) * d, bool whole, bool backward) {
+    size_t from[16] = {0}, to[16];
+    REAL top[16], total[16], factor[16];
+    for (size_t i = 0; i < 16; i++) {
+        to[i] = whole ? 128 : 113 + i;
+        top[i] = -(REAL)INFINITY;
+        total[i] = backward ? 1 : 0;
+    }
+    const locus_score_rows rows = {16, 128, from, to, 128};
+    memcpy(d->out, d->in, CASE_N * sizeof(REAL));
+    if (backward)
+        k->softmax_rows_backward(&rows, total, total, d->out, NULL);
+    else
+        k->softmax_rows(&rows, d->out, top, total, factor);
+}
+CASE(run_softmax_rows, B(run_rows)(k, d, true, false))
+CASE(run_softmax_rows_cut, B(run_rows)(k, d, false, false))
+CASE(run_softmax_rows_backward, B(run_rows)(k, d, true, true))
+CASE(run_softmax_rows_backward_cut, B(run_rows)(k, d, false, true))
 CASE(run_soft_cap, (memcpy(d->out, d->in, CASE_N * sizeof(REAL)), k->soft_cap(CASE_N, 30, d->out)))
 CASE(run_soft_cap_backward,
      (memcpy(d->out, d->in, CASE_N * sizeof(REAL)), k->soft_cap_backward(CASE_N, 30, d->in2, d->out)))
@@ -119,6 +140,15 @@ VECTOR_CASE(dot, 2)
 VECTOR_CASE(multiply, 3)
 VECTOR_CASE(add, 3)
 VECTOR_CASE(maximum, 1)
+static const B(bench_case) B(cases_add_wide)[] = {{"32", 32, "G/s", B(run_add_wide)}};
+static const B(bench_case) B(cases_softmax_rows)[] = {
+    {"16 x 128", 2048, "Gexp/s", B(run_softmax_rows)},
+    {"16 x 113 to 128", 16 * 120.5, "Gexp/s", B(run_softmax_rows_cut)},
+};
+static const B(bench_case) B(cases_softmax_rows_backward)[] = {
+    {"16 x 128", 2048, "Gexp/s", B(run_softmax_rows_backward)},
+    {"16 x 113 to 128", 16 * 120.5, "Gexp/s", B(run_softmax_rows_backward_cut)},
+};
 VECTOR_CASE(softmax_backward, 3)
 VECTOR_CASE(soft_cap_backward, 3)
 VECTOR_CASE(add_maximum, 3)

@@ -108,15 +108,21 @@ static attention_range chunk_of(size_t chunk, size_t after, const locus_sequence
     return (attention_range){first, chunk < span->key_count - first ? first + chunk : span->key_count};
 }
 
+/* By the mask alone a query sees all keys up to some. after = t + 1 + m: aligned at the ends, the last query sees the
+ * last key. */
+static size_t seen_until(const attention_sight *sight, size_t sequence, const locus_sequence_span *span, size_t row) {
+    const size_t keys = span->key_count, after = row + 1 + keys;
+    if (sight->mask == LOCUS_MASK_FULL)
+        return keys;
+    const size_t until = after > span->query_count ? least(after - span->query_count, keys) : 0;
+    return sight->mask == LOCUS_MASK_PREFIX ? most(until, least(sight->prefix[sequence], keys)) : until;
+}
+
 attention_seen locus_attention_see(const attention_sight *sight, size_t sequence, const locus_sequence_span *span,
                                    size_t row) {
     const size_t keys = span->key_count;
-    const size_t after = row + 1 + keys; /* t + 1 + m: aligned at the ends, the last query sees the last key */
-    attention_range near = {0, keys}, kept = {0, 0};
-    if (sight->mask != LOCUS_MASK_FULL)
-        near.high = after > span->query_count ? least(after - span->query_count, keys) : 0;
-    if (sight->mask == LOCUS_MASK_PREFIX)
-        near.high = most(near.high, least(sight->prefix[sequence], keys));
+    const size_t after = row + 1 + keys; /* t + 1 + m */
+    attention_range near = {0, seen_until(sight, sequence, span, row)}, kept = {0, 0};
     if (sight->window > 0) {
         const size_t window = least(sight->window, keys + span->query_count); /* no sum overflows */
         kept.high = least(sight->keep, near.high);
@@ -136,6 +142,14 @@ attention_seen locus_attention_see(const attention_sight *sight, size_t sequence
     return tidy(kept, near);
 }
 
+void locus_attention_see_rows(const attention_sight *sight, size_t sequence, const locus_sequence_span *span,
+                              size_t first, size_t count, attention_seen *seen) {
+    const bool simple = sight->window == 0 && sight->chunk == 0 && !sight->ranges;
+    for (size_t i = 0; i < count; i++)
+        seen[i] = simple ? (attention_seen){0, 0, 0, seen_until(sight, sequence, span, first + i)}
+                         : locus_attention_see(sight, sequence, span, first + i);
+}
+
 static attention_range hull(attention_range a, attention_range b) {
     if (a.low >= a.high)
         return b;
@@ -145,6 +159,8 @@ static attention_range hull(attention_range a, attention_range b) {
 }
 
 attention_seen locus_attention_seen_join(const attention_seen *a, const attention_seen *b) {
+    if (a->kept_high == 0 && b->kept_high == 0 && a->low < a->high && b->low < b->high) /* nearly always */
+        return (attention_seen){0, 0, least(a->low, b->low), most(a->high, b->high)};
     const attention_range kept =
         hull((attention_range){a->kept_low, a->kept_high}, (attention_range){b->kept_low, b->kept_high});
     return tidy(kept, hull((attention_range){a->low, a->high}, (attention_range){b->low, b->high}));

@@ -54,6 +54,10 @@ void locus_attention_sight_place(attention_sight *sight, attention_range *ranges
 attention_seen locus_attention_see(const attention_sight *sight, size_t sequence, const locus_sequence_span *span,
                                    size_t row);
 
+/* The same of rows first, first + 1, … */
+void locus_attention_see_rows(const attention_sight *sight, size_t sequence, const locus_sequence_span *span,
+                              size_t first, size_t count, attention_seen *seen);
+
 /* The smallest runs that hold those of both. */
 attention_seen locus_attention_seen_join(const attention_seen *a, const attention_seen *b);
 

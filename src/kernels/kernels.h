@@ -2,6 +2,7 @@
 /* The kernels' dispatch table: one for each element type, scalar first, overlaid upward by AVX2, AVX-512 or NEON.
  * Bodies are written once over the vocabulary of simd.h and instantiated for each instruction set.
  *
+ * `lanes` are a vector's; `tile_rows` are rows of C that gemm does together: done in such pieces it is no slower.
  * All kernels are single-threaded, allocate nothing, read nothing past a buffer's end and accept unaligned data.
  * Letters: M, N, K matrix sizes; D a row's length. `real` is float in kernels_float32 and double in kernels_float64. */
 #ifndef LOCUS_KERNELS_H
@@ -31,6 +32,14 @@ typedef struct locus_rotation {
     const void *base_cosine, *base_sine; /* reals, or NULL */
 } locus_rotation;
 
+/* Rows of scores on their way to weights. Row i has scores in its columns [from[i], to[i]), within `columns`, and
+ * weights of 0 elsewhere. */
+typedef struct locus_score_rows {
+    size_t rows, columns;
+    const size_t *from, *to;
+    ptrdiff_t ld;
+} locus_score_rows;
+
 /* gemm              C[M,N] = (accumulate ? C : 0) + A[M,K]·B[K,N]. Element (m,k) of A stands at a + m·a_row +
  * k·a_column;
  *                   rows of B and C are contiguous, with strides ldb and ldc. For blocks that fit the first two cache
@@ -48,6 +57,7 @@ typedef struct locus_rotation {
  *                   g = dL/d(x, y) this is MINUS the gradient of ω where the angle is weight·ω: dL/dω = Σ p·(gy·x −
  *                   gx·y), so hand in −position, or subtract.
  * scale, axpy, dot  y = a·x; y += a·x; Σ x·y.
+ * add_wide          sum += x, in double.
  * multiply, add     z = x·y, z = x + y, elementwise. Of all vector kernels an output may be an input.
  * maximum           −∞ for n = 0; NaN is passed over.
  * exp_sum           x = exp(x − shift); returns the sum, in an order that depends on the level. At most 2 ulp; exp(−∞)
@@ -55,6 +65,13 @@ typedef struct locus_rotation {
  *                   results below the smallest normal number are 0; NaN stays NaN; +∞ above the largest number. shift
  *                   must not be −∞.
  * softmax_backward  ds = p·(dp − delta).
+ * softmax_rows      A step of a softmax whose maximum runs: top' = max(top, s), s = exp(s − top'), total =
+ *                   total·factor + Σ s; factor = exp(top − top') where there was a total, else 1, is what the caller
+ *                   multiplies with. All of it to the bits of `maximum` and `exp_sum` row by row. A row of −∞ alone has
+ *                   weights of 0.
+ * softmax_rows_backward
+ *                   s = exp(s − log_sum_exp) and g = s·(g − delta), as exp_sum and softmax_backward make them, and both
+ *                   0 elsewhere. g NULL: without. A row whose log_sum_exp is −∞ is as if that were 0.
  * soft_cap          x = cap·tanh(x/cap), cap > 0; at most 6 ulp.
  * soft_cap_backward g = g·(1 − (y/cap)²) for y = soft_cap(x): the gradient of x.
  * add_maximum, multiply_maximum
@@ -70,7 +87,7 @@ typedef struct locus_rotation {
 #define LOCUS_KERNEL_TABLE(real, name) \
     typedef struct name { \
         locus_isa isa; \
-        size_t lanes; \
+        size_t lanes, tile_rows; \
         void (*gemm)(size_t M, size_t N, size_t K, const real *a, ptrdiff_t a_row, ptrdiff_t a_column, const real *b, \
                      ptrdiff_t ldb, real *c, ptrdiff_t ldc, bool accumulate); \
         void (*transpose)(size_t rows, size_t columns, const real *source, ptrdiff_t ld_source, real *target, \
@@ -87,9 +104,13 @@ typedef struct locus_rotation {
         real (*dot)(size_t n, const real *x, const real *y); \
         void (*multiply)(size_t n, const real *x, const real *y, real *z); \
         void (*add)(size_t n, const real *x, const real *y, real *z); \
+        void (*add_wide)(size_t n, const real *x, double *sum); \
         real (*maximum)(size_t n, const real *x); \
         real (*exp_sum)(size_t n, real shift, real *x); \
         void (*softmax_backward)(size_t n, const real *p, const real *dp, real delta, real *ds); \
+        void (*softmax_rows)(const locus_score_rows *rows, real *score, real *top, real *total, real *factor); \
+        void (*softmax_rows_backward)(const locus_score_rows *rows, const real *log_sum_exp, const real *delta, \
+                                      real *score, real *g); \
         void (*soft_cap)(size_t n, real cap, real *x); \
         void (*soft_cap_backward)(size_t n, real cap, const real *y, real *g); \
         real (*add_maximum)(size_t n, const real *x, const real *y, real *z); \

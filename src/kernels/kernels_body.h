@@ -24,6 +24,6 @@
 
 #define LOCUS_KERNEL_ENTRY(name) .name = KERNEL(name),
 const LOCUS_JOIN(locus_kernels_, LOCUS_DTYPE) LOCUS_JOIN(locus_kernels_, LOCUS_INSTANCE) = {
-    .isa = (locus_isa)LOCUS_SIMD, .lanes = LANES, LOCUS_KERNEL_OPERATIONS(LOCUS_KERNEL_ENTRY)};
+    .isa = (locus_isa)LOCUS_SIMD, .lanes = LANES, .tile_rows = GEMM_ROWS, LOCUS_KERNEL_OPERATIONS(LOCUS_KERNEL_ENTRY)};
 
 #endif

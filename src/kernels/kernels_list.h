@@ -18,9 +18,12 @@
     X(dot) \
     X(multiply) \
     X(add) \
+    X(add_wide) \
     X(maximum) \
     X(exp_sum) \
     X(softmax_backward) \
+    X(softmax_rows) \
+    X(softmax_rows_backward) \
     X(soft_cap) \
     X(soft_cap_backward) \
     X(add_maximum) \

@@ -100,4 +100,68 @@ static void KERNEL(softmax_backward)(size_t n, const real *p, const real *dp, re
     }
 }
 
+/* ---- rows of a strip ---- */
+
+enum { SOFTMAX_ROWS = 16 }; /* whose maxima are found before any weight is made: no row waits for its own */
+
+SIMD void clear_columns(real *x, size_t from, size_t to) {
+    for (; from + LANES <= to; from += LANES)
+        v_store(x + from, v_zero());
+    if (from < to)
+        v_store_part(x + from, v_zero(), v_first(to - from));
+}
+
+static void KERNEL(softmax_run)(const locus_score_rows *rows, size_t first, size_t end, real *score, real *top,
+                                real *total, real *factor) {
+    for (size_t i = first; i < end; i++) {
+        const real peak = KERNEL(maximum)(rows->to[i] - rows->from[i], score + (ptrdiff_t)i * rows->ld + rows->from[i]);
+        const real old = top[i];
+        top[i] = peak > old ? peak : old;
+        factor[i] = top[i] != old && total[i] != 0 ? real_exp(old - top[i]) : 1;
+    }
+    for (size_t i = first; i < end; i++) {
+        real *row = score + (ptrdiff_t)i * rows->ld;
+        const size_t from = rows->from[i], to = rows->to[i];
+        total[i] =
+            factor[i] * total[i] + KERNEL(exp_sum)(to - from, top[i] == -(real)INFINITY ? 0 : top[i], row + from);
+        clear_columns(row, 0, from);
+        clear_columns(row, to, rows->columns);
+    }
+}
+
+static void KERNEL(softmax_rows)(const locus_score_rows *rows, real *score, real *top, real *total, real *factor) {
+    for (size_t i = 0; i < rows->rows; i += SOFTMAX_ROWS)
+        KERNEL(softmax_run)
+    (rows, i, rows->rows - i < SOFTMAX_ROWS ? rows->rows : i + SOFTMAX_ROWS, score, top, total, factor);
+}
+
+static void KERNEL(softmax_rows_backward)(const locus_score_rows *rows, const real *log_sum_exp, const real *delta,
+                                          real *score, real *g) {
+    for (size_t i = 0; i < rows->rows; i++) {
+        real *p = score + (ptrdiff_t)i * rows->ld, *ds = g ? g + (ptrdiff_t)i * rows->ld : NULL;
+        const vreal shift = v_set(log_sum_exp[i] == -(real)INFINITY ? 0 : log_sum_exp[i]), subtract = v_set(delta[i]);
+        const size_t from = rows->from[i], to = rows->to[i];
+        size_t j = from;
+        for (; j + LANES <= to; j += LANES) {
+            const vreal weight = exp_vector(v_sub(v_load(p + j), shift));
+            v_store(p + j, weight);
+            if (ds)
+                v_store(ds + j, v_mul(weight, v_sub(v_load(ds + j), subtract)));
+        }
+        if (j < to) {
+            const vpart part = v_first(to - j);
+            const vreal weight = exp_vector(v_sub(v_load_part(p + j, part), shift));
+            v_store_part(p + j, weight, part);
+            if (ds)
+                v_store_part(ds + j, v_mul(weight, v_sub(v_load_part(ds + j, part), subtract)), part);
+        }
+        clear_columns(p, 0, from);
+        clear_columns(p, to, rows->columns);
+        if (ds) {
+            clear_columns(ds, 0, from);
+            clear_columns(ds, to, rows->columns);
+        }
+    }
+}
+
 #endif

@@ -68,4 +68,12 @@ static void KERNEL(add)(size_t n, const real *x, const real *y, real *z) {
     }
 }
 
+static void KERNEL(add_wide)(size_t n, const real *x, double *sum) {
+    size_t i = 0;
+    for (; i + VD_LANES <= n; i += VD_LANES)
+        vd_store(sum + i, vd_add(vd_load(sum + i), vd_load_real(x + i)));
+    for (; i < n; i++)
+        sum[i] += (double)x[i];
+}
+
 #endif

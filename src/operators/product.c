@@ -73,6 +73,7 @@ static locus_operator_call part_call(const locus_operator_call *call, const locu
     own.first += done;
     own.count = count;
     own.x = shifted(call->x, (ptrdiff_t)done * call->x_stride + (ptrdiff_t)part->first, call->dtype);
+    own.entered = shifted(call->entered, (ptrdiff_t)done * call->entered_stride + (ptrdiff_t)part->first, call->dtype);
     return own;
 }
 
@@ -209,8 +210,10 @@ static locus_status place_local(const locus_operator_part *parts, size_t count, 
     *own = (locus_product){
         .base = {.class = &local_class, .heads_apart = true}, .count = count, .parts = parts, .slots = slots};
     place_slots(own);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         own->base.heads_apart = own->base.heads_apart && parts[i].local->heads_apart;
+        own->base.enters = own->base.enters || parts[i].local->enters;
+    }
     placed->query_key = &own->base;
     return LOCUS_OK;
 }

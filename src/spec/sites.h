@@ -61,6 +61,9 @@ typedef struct locus_operator_call {
     ptrdiff_t x_stride;
     double scale;  /* the result is multiplied by it (the score's scale, folded into queries) */
     void *scratch; /* scratch_bytes(operator, dtype, count), aligned to LOCUS_ALIGNMENT */
+    void *entered; /* [count] rows, of an operator that `enters`: a forward leaves in them what a backward of the same
+                      rows then reads; NULL: it makes that again */
+    ptrdiff_t entered_stride;
 } locus_operator_call;
 
 /* Several heads at once. forward_heads: y from call->x. backward_heads: gx (y here) from gy, slots one for each
@@ -101,6 +104,7 @@ typedef struct locus_operator_class {
 } locus_operator_class;
 struct locus_operator { /* embedded first in each operator's own struct */
     const locus_operator_class *class;
+    bool enters;      /* a backward that learns is shorter where call.entered is given */
     bool heads_apart; /* no two heads share a parameter: reduce may run for several heads at the same time */
     bool causal_only; /* keys behind a query grow without bound (xPos): attention must not look ahead */
     bool heads_alike; /* all heads have the same operator: forward_heads, and backward_heads without slots, take any

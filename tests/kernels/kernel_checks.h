@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks of every kernel of one table against plain loops, for one element type: included once for float32 and once for
- * float64. The including file defines CHECK_REAL (float, double), CHECK_BITS (32, 64) and CHECK_FMA (fmaf, fma). Each
- * check takes a table of any level and fails through cmocka's assertions. All buffers stand between guard pages, and
- * everything that a kernel must not write is compared with what was there. */
+ * float64. The including file defines CHECK_REAL (float, double), CHECK_BITS (32, 64), CHECK_FMA (fmaf, fma) and
+ * CHECK_EXP (expf, exp). Each check takes a table of any level and fails through cmocka's assertions. All buffers stand
+ * between guard pages, and everything that a kernel must not write is compared with what was there. */
 #define CHECK_PASTE_RAW(a, b) a##b
 #define CHECK_PASTE(a, b) CHECK_PASTE_RAW(a, b)
 #define T(name) CHECK_PASTE(name##_float, CHECK_BITS)
@@ -394,6 +394,21 @@ static void T(check_add)(const TABLE *kernels) {
 
 /* ---- softmax ---- */
 
+static void T(check_add_wide)(const TABLE *kernels) {
+    CHECK_EACH_LENGTH(n, placement) {
+        const REAL *x = T(random_place)(0, n, placement);
+        double *sum = guard_place(1, n * sizeof *sum, placement), want[256];
+        assert_true(n <= sizeof want / sizeof *want);
+        for (size_t i = 0; i < n; i++) {
+            sum[i] = test_uniform();
+            want[i] = sum[i] + (double)x[i];
+        }
+        kernels->add_wide(n, x, sum);
+        for (size_t i = 0; i < n; i++)
+            assert_true(sum[i] == want[i]);
+    }
+}
+
 static void T(check_maximum)(const TABLE *kernels) {
     assert_true(kernels->maximum(0, NULL) == -(REAL)INFINITY);
     CHECK_EACH_LENGTH(n, placement) {
@@ -451,6 +466,84 @@ static void T(check_softmax_backward)(const TABLE *kernels) {
         T(assert_same)("softmax_backward", ds, want, n);
         T(assert_same)("softmax_backward in place", inside, want, n);
         free(want);
+    }
+}
+
+/* Rows that see what a causal mask, a window or nothing lets them see, in a run of `columns` columns. */
+enum { T(ROWS) = 19 }; /* more than are done together, and not a multiple */
+
+static locus_score_rows T(some_rows)(size_t columns, size_t *from, size_t *to) {
+    for (size_t i = 0; i < T(ROWS); i++) {
+        from[i] = i % 4 == 3 ? columns / 3 : 0;
+        to[i] = i % 5 == 4 ? from[i] : i % 3 == 2 ? columns : from[i] + (columns - from[i]) * (i + 1) / T(ROWS);
+    }
+    return (locus_score_rows){T(ROWS), columns, from, to, (ptrdiff_t)columns + 3};
+}
+
+/* Row by row, the bits of maximum and exp_sum, and zeros elsewhere. */
+static void T(check_softmax_rows)(const TABLE *kernels) {
+    CHECK_EACH_LENGTH(n, placement) {
+        size_t from[T(ROWS)], to[T(ROWS)];
+        const locus_score_rows rows = T(some_rows)(n, from, to);
+        const size_t count = n == 0 ? 0 : (size_t)rows.ld * (T(ROWS) - 1) + n;
+        REAL *score = T(random_place)(0, count, placement), *top = T(random_place)(1, T(ROWS), placement);
+        REAL *total = T(random_place)(2, T(ROWS), placement), *factor = T(place)(3, T(ROWS), placement);
+        for (size_t i = 0; i < T(ROWS); i++) { /* a row's first panel, and one of −∞ alone */
+            top[i] = i % 2 == 0 ? -(REAL)INFINITY : top[i] / 2;
+            total[i] = i % 2 == 0 ? 0 : 3 + total[i];
+            for (size_t j = 0; i == 2 && j < n; j++)
+                score[i * (size_t)rows.ld + j] = -(REAL)INFINITY;
+        }
+        REAL *want = T(copy)(score, count), *want_top = T(copy)(top, T(ROWS)), *want_total = T(copy)(total, T(ROWS));
+        kernels->softmax_rows(&rows, score, top, total, factor);
+        for (size_t i = 0; i < T(ROWS); i++) {
+            REAL *row = want + i * (size_t)rows.ld, by = 1;
+            const REAL peak = kernels->maximum(to[i] - from[i], row + from[i]), old = want_top[i];
+            want_top[i] = peak > old ? peak : old;
+            if (want_top[i] != old && want_total[i] != 0)
+                by = CHECK_EXP(old - want_top[i]);
+            want_total[i] =
+                want_total[i] * by +
+                kernels->exp_sum(to[i] - from[i], want_top[i] == -(REAL)INFINITY ? 0 : want_top[i], row + from[i]);
+            for (size_t j = 0; j < n; j++)
+                row[j] = j < from[i] || j >= to[i] ? 0 : row[j];
+            T(assert_same)("softmax_rows: factor", &factor[i], &by, 1);
+        }
+        T(assert_same)("softmax_rows", score, want, count);
+        T(assert_same)("softmax_rows: top", top, want_top, T(ROWS));
+        T(assert_same)("softmax_rows: total", total, want_total, T(ROWS));
+        free(want);
+        free(want_top);
+        free(want_total);
+    }
+}
+
+static void T(check_softmax_rows_backward)(const TABLE *kernels) {
+    CHECK_EACH_LENGTH(n, placement) {
+        size_t from[T(ROWS)], to[T(ROWS)];
+        const locus_score_rows rows = T(some_rows)(n, from, to);
+        const size_t count = n == 0 ? 0 : (size_t)rows.ld * (T(ROWS) - 1) + n;
+        REAL *score = T(random_place)(0, count, placement), *g = T(random_place)(1, count, placement);
+        REAL *log_sum = T(random_place)(2, T(ROWS), placement), *delta = T(random_place)(3, T(ROWS), placement);
+        log_sum[4] = -(REAL)INFINITY; /* a row that sees nothing */
+        REAL *want = T(copy)(score, count), *want_g = T(copy)(g, count), *alone = T(copy)(score, count);
+        kernels->softmax_rows_backward(&rows, log_sum, delta, score, g);
+        kernels->softmax_rows_backward(&rows, log_sum, delta, alone, NULL);
+        for (size_t i = 0; i < T(ROWS); i++) {
+            REAL *row = want + i * (size_t)rows.ld, *g_row = want_g + i * (size_t)rows.ld;
+            const size_t seen = to[i] - from[i];
+            (void)kernels->exp_sum(seen, i == 4 ? 0 : log_sum[i], row + from[i]);
+            kernels->softmax_backward(seen, row + from[i], g_row + from[i], delta[i], g_row + from[i]);
+            for (size_t j = 0; j < n; j++)
+                if (j < from[i] || j >= to[i])
+                    row[j] = g_row[j] = 0;
+        }
+        T(assert_same)("softmax_rows_backward", score, want, count);
+        T(assert_same)("softmax_rows_backward: without g", alone, want, count);
+        T(assert_same)("softmax_rows_backward: g", g, want_g, count);
+        free(want);
+        free(want_g);
+        free(alone);
     }
 }
 
@@ -639,5 +732,6 @@ static void T(check_random_words)(const TABLE *kernels) {
 #undef CHECK_REAL
 #undef CHECK_BITS
 #undef CHECK_FMA
+#undef CHECK_EXP
 #undef CHECK_FAST_FMA
 #undef CHECK_EPSILON

@@ -18,6 +18,7 @@
 #define CHECK_REAL float
 #define CHECK_BITS 32
 #define CHECK_FMA fmaf
+#define CHECK_EXP expf
 #define CHECK_EPSILON FLT_EPSILON
 #if defined(FP_FAST_FMAF)
 #define CHECK_FAST_FMA true
@@ -29,6 +30,7 @@
 #define CHECK_REAL double
 #define CHECK_BITS 64
 #define CHECK_FMA fma
+#define CHECK_EXP exp
 #define CHECK_EPSILON DBL_EPSILON
 #if defined(FP_FAST_FMA)
 #define CHECK_FAST_FMA true

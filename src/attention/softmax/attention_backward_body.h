@@ -59,12 +59,16 @@ static void backward_panel_begin(backward_worker *w, size_t key, size_t count) {
     size_t token = l->span.key_first + key;
     run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, token, count, 1};
     size_t near = smaller(count, ATTENTION_KEY_BLOCK);
-    prefetch_rows(key_row(l, &job->key, token), job->key.token, near, job->head_dim);
-    prefetch_rows(key_row(l, &job->value, token), job->value.token, near, job->value_dim);
-    operate(l, r, key_row(l, &job->key, token), job->key.token, w->keys, (ptrdiff_t)l->ld_key);
+    if (key > w->first_key) { /* the first ones were asked for */
+        prefetch_rows(key_row(l, &job->key, token), job->key.token, near, job->head_dim);
+        prefetch_rows(key_row(l, &job->value, token), job->value.token, near, job->value_dim);
+    }
+    operate_entering(l, r, key_row(l, &job->key, token), job->key.token, w->keys, (ptrdiff_t)l->ld_key, w->entered_key);
     fill_columns(l, count, job->head_dim, w->keys, (ptrdiff_t)l->ld_key, w->key_columns);
-    prefetch_rows(key_row(l, &job->g_key, token), job->g_key.token, near, job->head_dim);
-    prefetch_rows(key_row(l, &job->g_value, token), job->g_value.token, near, job->value_dim);
+    if (key > w->first_key) {
+        prefetch_rows(key_row(l, &job->g_key, token), job->g_key.token, near, job->head_dim);
+        prefetch_rows(key_row(l, &job->g_value, token), job->g_value.token, near, job->value_dim);
+    }
     for (size_t first = 0; first < count; first += ATTENTION_KEY_BLOCK) {
         size_t width = smaller(count - first, ATTENTION_KEY_BLOCK);
         run v = {LOCUS_ROLE_VALUE, LOCUS_FORWARD, token + first, width, 1};
@@ -112,7 +116,8 @@ static void operate_backward_any(const backward_worker *w, run r, const attentio
     for (size_t left = r.count; left > 0; left -= r.count) {
         r.count = row_dtype(l, r.role) == REAL_DTYPE ? left : smaller(left, ATTENTION_KEY_BLOCK);
         const kept_rows rows = rows_at(l, x, r.role, r.first, r.count);
-        operate_backward(l, r, rows.data, rows.stride, g, ld, target, ld_target, slot_at(w, slot));
+        operate_backward_entered(l, r, rows.data, rows.stride, g, ld, target, ld_target, slot_at(w, slot),
+                                 r.role == LOCUS_ROLE_KEY ? w->entered_key : NULL);
         g += (ptrdiff_t)r.count * ld;
         target += (ptrdiff_t)r.count * ld_target;
         r.first += r.count;
@@ -323,10 +328,13 @@ static void backward_queries_begin(backward_worker *w, size_t row, size_t rows, 
     const real *q = query_row(l, &job->query, token), *o = query_row(l, &job->output, token);
     const real *g = query_row(l, &job->g_output, token), *x = NULL;
     run r = {LOCUS_ROLE_QUERY, LOCUS_FORWARD, token, rows, (real)job->scale};
-    prefetch_rows(q, job->query.token, rows, job->head_dim);
-    prefetch_rows(g, job->g_output.token, rows, job->value_dim);
-    prefetch_rows(o, job->output.token, rows, job->value_dim);
-    operate(l, r, q, job->query.token, w->query + row * l->ld_key, (ptrdiff_t)l->ld_key);
+    if (row >= ATTENTION_KEY_BLOCK) { /* the first ones were asked for */
+        prefetch_rows(q, job->query.token, rows, job->head_dim);
+        prefetch_rows(g, job->g_output.token, rows, job->value_dim);
+        prefetch_rows(o, job->output.token, rows, job->value_dim);
+    }
+    operate_entering(l, r, q, job->query.token, w->query + row * l->ld_key, (ptrdiff_t)l->ld_key,
+                     w->entered_query ? w->entered_query + row * l->ld_key : NULL);
     if (job->content_key) {
         r.scale = (real)job->content_scale;
         copy_rows(l, &r, q, job->query.token, w->content_query + row * l->ld_key, (ptrdiff_t)l->ld_key);
@@ -355,8 +363,9 @@ static void backward_queries_end(backward_worker *w, size_t row, size_t rows, co
         return;
     }
     real *target = query_row(l, &job->g_query, token);
-    operate_backward(l, r, query_row(l, &job->query, token), job->query.token, g, ld, target, job->g_query.token,
-                     slot_at(w, job->slots.query_key));
+    operate_backward_entered(l, r, query_row(l, &job->query, token), job->query.token, g, ld, target,
+                             job->g_query.token, slot_at(w, job->slots.query_key),
+                             w->entered_query ? w->entered_query + row * l->ld_key : NULL);
     for (size_t i = 0; job->content_key && i < rows; i++)
         l->kernels->axpy(job->head_dim, (real)job->content_scale, content + (ptrdiff_t)i * ld,
                          target + (ptrdiff_t)i * job->g_query.token);
@@ -381,6 +390,7 @@ static void begin_item(backward_worker *w, const attention_item *item) {
     w->g_query = w->own_g_query;
     w->content_g_query = w->own_content;
     w->ld_g_query = (ptrdiff_t)l->ld_key;
+    w->entered_query = item->partial == ATTENTION_NO_PARTIAL ? w->own_entered : NULL;
     if (item->partial != ATTENTION_NO_PARTIAL) {
         size_t offset = partial_offset(w, item);
         w->g_query = (real *)(void *)job->partials + offset;
@@ -414,14 +424,40 @@ static void backward_panel(backward_worker *w, size_t panel, size_t count) {
     backward_panel_end(w, panel, count);
 }
 
-static void backward_head(backward_worker *w, const attention_item *item) {
+/* What the lane's item writes, and what the next one begins with. */
+static void backward_expect(lane *l, const attention_item *item, coming_item next) {
+    const attention_job *job = l->job;
+    expect_none(l);
+    if (l->pairs)
+        return;
+    if (item->partial == ATTENTION_NO_PARTIAL)
+        expect(l, &job->g_query, LOCUS_ROLE_QUERY, l->span.query_first, l->span.query_count);
+    expect(l, &job->g_key, LOCUS_ROLE_KEY, l->span.key_first + item->first, item->count);
+    expect(l, &job->g_value, LOCUS_ROLE_VALUE, l->span.key_first + item->first, item->count);
+    if (!next.item)
+        return;
+    const lane here = stand_at(l, next);
+    expect(l, &job->query, LOCUS_ROLE_QUERY, l->span.query_first, l->span.query_count);
+    expect(l, &job->g_output, LOCUS_ROLE_OUTPUT, l->span.query_first, l->span.query_count);
+    expect(l, &job->output, LOCUS_ROLE_OUTPUT, l->span.query_first, l->span.query_count);
+    expect(l, &job->key, LOCUS_ROLE_KEY, l->span.key_first + next.item->first, next.item->count);
+    expect(l, &job->value, LOCUS_ROLE_VALUE, l->span.key_first + next.item->first, next.item->count);
+    stand_back(l, &here);
+}
+
+static void backward_head(backward_worker *w, const attention_item *item, coming_item next) {
     const size_t queries = w->l.span.query_count, end = item->first + item->count;
     begin_item(w, item);
+    backward_expect(&w->l, item, next);
+    w->first_key = item->first;
     for (size_t row = 0; row < queries && !locus_call_cancelled(); row += ATTENTION_QUERY_BLOCK) {
         const attention_seen *seen = &block_at(&w->l, row)->all;
         const size_t first = seen->kept_low < seen->kept_high ? seen->kept_low : seen->low;
         const size_t rows = smaller(queries - row, ATTENTION_QUERY_BLOCK);
-        if (locus_attention_seen_any(seen, item->first, item->count))
+        const bool any = locus_attention_seen_any(seen, item->first, item->count);
+        if (!any && w->entered_query) /* their gradients are 0, and are multiplied with these */
+            memset(w->entered_query + row * w->l.ld_key, 0, rows * w->l.ld_key * sizeof(real));
+        if (any)
             backward_queries_begin(w, row, rows, first >= item->first && first < end);
         else if (seen->low >= seen->high && item->first == 0 && w->l.job->g_log_sum_exp.data)
             backward_delta(w, row, rows, true); /* all that these see is the sink */
@@ -430,6 +466,7 @@ static void backward_head(backward_worker *w, const attention_item *item) {
     const bool tiles = job->wants_scores || job->wants_value || (job->content_value && w->slot);
     for (size_t key = 0; tiles && key < item->count; key += ATTENTION_KEY_PANEL)
         backward_panel(w, item->first + key, smaller(item->count - key, ATTENTION_KEY_PANEL));
+    ask(&w->l, SIZE_MAX);
     if (!job->wants_query)
         return;
     backward_look(w, queries * (size_t)w->ld_g_query, w->g_query);
@@ -499,8 +536,20 @@ static void begin_head(backward_worker *w, size_t group, size_t kv, size_t g) {
         w->slot = job->slot_data + (w->l.head * job->schedule.group_count + group) * job->slots.bytes;
 }
 
+/* A thread mostly takes tasks that follow one another. */
+static coming_item backward_next(const attention_job *job, size_t index, size_t item) {
+    const attention_schedule *schedule = &job->schedule;
+    const size_t parts = schedule->head_parts, tasks = schedule->group_count * job->kv_heads * parts;
+    const bool last = item + 1 == schedule->groups[index / parts / job->kv_heads + 1];
+    index += last;
+    if (index == tasks)
+        return (coming_item){NULL, 0, 0};
+    return (coming_item){&schedule->items[last ? schedule->groups[index / parts / job->kv_heads] : item + 1],
+                         index / parts % job->kv_heads, index % parts * (job->group / parts)};
+}
+
 /* All that a task writes is begun anew here. */
-static void backward_pass(backward_worker *w, size_t group) {
+static void backward_pass(backward_worker *w, size_t index, size_t group) {
     const attention_job *job = w->l.job;
     const size_t kv = w->l.kv, end = w->first_head + w->heads;
     for (size_t g = w->first_head; g < end; g++) {
@@ -516,7 +565,7 @@ static void backward_pass(backward_worker *w, size_t group) {
         look(&w->l, 0, w->l.span.query_count);
         for (size_t g = w->first_head; g < end; g++) {
             begin_head(w, group, kv, g);
-            backward_head(w, item);
+            backward_head(w, item, g + 1 < end ? (coming_item){item, kv, g + 1} : backward_next(job, index, i));
         }
     }
 }
@@ -526,10 +575,10 @@ static void backward_task(void *context, size_t index, size_t worker) {
     backward_worker w;
     const size_t group = begin_task(job, index, worker, &w);
     w.finite = true;
-    backward_pass(&w, group);
+    backward_pass(&w, index, group);
     if (!w.finite) {
         w.l.apart = true;
-        backward_pass(&w, group);
+        backward_pass(&w, index, group);
     }
 }
 

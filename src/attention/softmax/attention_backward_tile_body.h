@@ -11,6 +11,7 @@
 typedef struct backward_worker {
     lane l;
     size_t first_head, heads;        /* of the group that the task does: a run */
+    size_t first_key;                /* of the item */
     char *slot;                      /* of this task's group and query head, or NULL */
     real *query, *content_query;     /* [queries][ld_key] q' and raw q, scaled */
     real *g_output, *delta;          /* [queries][ld_value] do', [queries] D */
@@ -23,6 +24,10 @@ typedef struct backward_worker {
     real *output_rows;                        /* [128][ld_value], where a value operator learns */
     real *weight, *g_weight;                  /* tiles [64][128]: s, then a; da, then ds */
     real *product;                            /* [128] a row of scores, capped, before the factors */
+    real *row_totals;                         /* [64] log-sum-exps */
+    real *own_entered, *entered_key;          /* [queries][ld_key], [panel][ld_key] of an operator that enters, or NULL:
+                                                 see locus_operator_call */
+    real *entered_query;                      /* own, or NULL where others do the rest */
     bool finite;                              /* all sums were, so far */
     /* With pairs. Of queries, which are not scaled then, and do': rows, and blocks of 64 on their side. Of a panel: k'
      * and v' as columns, k' as pairs. What was set apart is kept in rows, or, of keys, in rare_keys. */
@@ -33,7 +38,6 @@ typedef struct backward_worker {
     bool any_bad_query, any_bad_g_output, any_bad_key;
     uint16_t *weight_pairs, *ds_pairs, *ds; /* of a tile, twice as [128/16][64/2][16][2], and [64][128] */
     real *g_key_sums, *g_value_sums;        /* [dim][ld_sums] dk' and dv' on their side */
-    real *row_totals;                       /* [64] log-sum-exps */
 } backward_worker;
 
 static void carve_backward_pairs(const attention_job *job, attention_carver *carver, size_t panel, backward_worker *w) {
@@ -62,7 +66,6 @@ static void carve_backward_pairs(const attention_job *job, attention_carver *car
     w->ds = locus_attention_carve(carver, tile, size);
     w->g_key_sums = locus_attention_carve(carver, job->head_dim * w->ld_sums, sizeof(real));
     w->g_value_sums = locus_attention_carve(carver, job->value_dim * w->ld_sums, sizeof(real));
-    w->row_totals = locus_attention_carve(carver, block, sizeof(real));
 }
 
 static size_t carve_backward(const attention_job *job, char *base, backward_worker *w) {
@@ -91,6 +94,12 @@ static size_t carve_backward(const attention_job *job, char *base, backward_work
     w->weight = locus_attention_carve(&carver, tile, sizeof(real));
     w->g_weight = locus_attention_carve(&carver, tile, sizeof(real));
     w->product = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK, sizeof(real));
+    w->row_totals = locus_attention_carve(&carver, ATTENTION_QUERY_BLOCK, sizeof(real));
+    w->entered_query = w->own_entered = w->entered_key = NULL;
+    if (!job->pairs && job->query_key && job->query_key->enters) {
+        w->own_entered = locus_attention_carve(&carver, own * l->ld_key, sizeof(real));
+        w->entered_key = locus_attention_carve(&carver, panel * l->ld_key, sizeof(real));
+    }
     return carver.used;
 }
 
@@ -227,10 +236,27 @@ static void backward_row(backward_worker *w, const strip *s, size_t i, real *g) 
         clear_outside(&c, s->keys, g);
 }
 
+/* The log-sum-exps of a strip's rows, side by side. */
+static const real *strip_totals(const backward_worker *w, const strip *s) {
+    const lane *l = &w->l;
+    const attention_view *totals = &l->job->log_sum_exp;
+    const real *total = query_row(l, totals, l->span.query_first + s->row);
+    for (size_t i = 0; i < s->rows; i++, total += totals->token)
+        w->row_totals[i] = *total;
+    return w->row_totals;
+}
+
+/* All rows of a plain call's strip. */
+static void backward_plain_rows(const backward_worker *w, const strip *s, const strip *g) {
+    const locus_score_rows rows = strip_cuts(&w->l, s);
+    w->l.kernels->softmax_rows_backward(&rows, strip_totals(w, s), w->delta + s->row, s->score,
+                                        w->l.job->wants_scores ? g->score : NULL);
+}
+
 /* ---- strips and tiles ---- */
 
 static void strip_scores(backward_worker *w, const strip *s, const real *columns) {
-    const lane *l = &w->l;
+    lane *l = &w->l;
     strip_products(l, s, l->job->head_dim, w->query + s->row * l->ld_key, (ptrdiff_t)l->ld_key, columns);
     if (l->job->content_key)
         content_products(l, s, content_keys(l->job), w->content_query + s->row * l->ld_key, (ptrdiff_t)l->ld_key);
@@ -257,7 +283,7 @@ static void strip_content_backward(backward_worker *w, const strip *s, const str
 
 /* dv' += (a c)ᵀ do', dk' += dproductᵀ q', dq' += dproduct k' of a strip, whose keys begin at row `at` of the panel. */
 static void backward_sums(backward_worker *w, const strip *s, const strip *g, size_t at) {
-    const lane *l = &w->l;
+    lane *l = &w->l;
     const attention_job *job = l->job;
     const real *query = w->query + s->row * l->ld_key, *g_output = w->g_output + s->row * l->ld_value;
     const ptrdiff_t ld_key = (ptrdiff_t)l->ld_key, ld_value = (ptrdiff_t)l->ld_value;
@@ -265,14 +291,14 @@ static void backward_sums(backward_worker *w, const strip *s, const strip *g, si
     real *g_query = w->g_query + (ptrdiff_t)s->row * w->ld_g_query;
     if (!sums_apart(l, s)) {
         if (job->wants_value)
-            l->kernels->gemm(s->keys, job->value_dim, s->rows, s->score, 1, ATTENTION_KEY_BLOCK, g_output, ld_value,
-                             g_value, ld_value, true);
+            product_asking(l, s->keys, job->value_dim, s->rows, s->score, 1, ATTENTION_KEY_BLOCK, g_output, ld_value,
+                           g_value, ld_value, true);
         if (job->wants_key)
-            l->kernels->gemm(s->keys, job->head_dim, s->rows, g->score, 1, ATTENTION_KEY_BLOCK, query, ld_key, g_key,
-                             ld_key, true);
+            product_asking(l, s->keys, job->head_dim, s->rows, g->score, 1, ATTENTION_KEY_BLOCK, query, ld_key, g_key,
+                           ld_key, true);
         if (job->wants_query)
-            l->kernels->gemm(s->rows, job->head_dim, s->keys, g->score, ATTENTION_KEY_BLOCK, 1,
-                             w->keys + at * l->ld_key, ld_key, g_query, w->ld_g_query, true);
+            product_asking(l, s->rows, job->head_dim, s->keys, g->score, ATTENTION_KEY_BLOCK, 1,
+                           w->keys + at * l->ld_key, ld_key, g_query, w->ld_g_query, true);
         return;
     }
     for (size_t i = 0; i < s->rows; i++) {
@@ -303,11 +329,10 @@ static void half_strip_begin(backward_worker *w, const strip *s, const strip *g,
 /* Scores of a plain call, or weights and ds that are there already, become those of bfloat16. */
 static void half_strip_weights(backward_worker *w, const strip *s, const strip *g) {
     const lane *l = &w->l;
-    for (size_t i = 0; l->plain && i < s->rows; i++)
-        w->row_totals[i] = *query_row(l, &l->job->log_sum_exp, l->span.query_first + s->row + i);
     const locus_bfloat16_backward rows = {.scores = strip_rows(l, s, (real)l->job->scale),
                                           .g = l->job->wants_scores ? as_floats(g->score) : NULL,
-                                          .log_sum_exp = as_floats(w->row_totals),
+                                          .log_sum_exp =
+                                              l->plain ? (const float *)(const void *)strip_totals(w, s) : NULL,
                                           .delta = as_floats(w->delta + s->row),
                                           .ready = !l->plain,
                                           .weight_pairs = w->weight_pairs,
@@ -356,7 +381,7 @@ static void backward_half_sums(backward_worker *w, const strip *s, size_t at) {
 
 /* Products of `s`, to become scores, and of `g`, the gradients of their weights. */
 static void strip_begin(backward_worker *w, const strip *s, const strip *g, size_t panel_key) {
-    const lane *l = &w->l;
+    lane *l = &w->l;
     const attention_job *job = l->job;
     const size_t at = s->key - panel_key;
     if (l->pairs) {
@@ -376,7 +401,9 @@ static void strip_begin(backward_worker *w, const strip *s, const strip *g, size
 /* `s` of the scores, then the weights; `g` the same strip of their gradients. */
 static void backward_strip(backward_worker *w, const strip *s, const strip *g, size_t panel_key) {
     strip_begin(w, s, g, panel_key);
-    for (size_t i = 0; i < s->rows && !(w->l.pairs && w->l.plain); i++)
+    if (w->l.plain && !w->l.pairs)
+        backward_plain_rows(w, s, g);
+    for (size_t i = 0; i < s->rows && !w->l.plain; i++)
         backward_row(w, s, i, g->score + i * ATTENTION_KEY_BLOCK);
     if (w->l.pairs) {
         half_strip_weights(w, s, g);

@@ -110,8 +110,10 @@ static void forward_turned_queries(forward_worker *w, const attention_item *item
     const real *q = query_row(l, &job->query, token);
     run r = {LOCUS_ROLE_QUERY, LOCUS_FORWARD, token, item->count, (real)job->scale};
     size_t near = smaller(item->count, ATTENTION_KEY_BLOCK);
-    prefetch_rows(q, job->query.token, near, job->head_dim);
-    prefetch_rows(query_row(l, &job->output, token), job->output.token, near, job->value_dim);
+    if (base > 0) { /* of the group's first head it was asked for */
+        prefetch_rows(q, job->query.token, near, job->head_dim);
+        prefetch_rows(query_row(l, &job->output, token), job->output.token, near, job->value_dim);
+    }
     operate(l, r, q, job->query.token, w->query + base * l->ld_key, (ptrdiff_t)l->ld_key);
     if (job->content_key) {
         r.scale = (real)job->content_scale;
@@ -179,8 +181,10 @@ static void forward_panel(forward_worker *w, size_t key, size_t count) {
     for (size_t first = 0; first < count; first += ATTENTION_KEY_BLOCK) {
         size_t width = smaller(count - first, ATTENTION_KEY_BLOCK);
         run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, token + first, width, 1};
-        prefetch_kept(l, LOCUS_ROLE_KEY, token + first, width);
-        prefetch_kept(l, LOCUS_ROLE_VALUE, token + first, width);
+        if (key + first > 0) { /* the first ones were asked for */
+            prefetch_kept(l, LOCUS_ROLE_KEY, token + first, width);
+            prefetch_kept(l, LOCUS_ROLE_VALUE, token + first, width);
+        }
         kept_rows keys = kept_at(l, LOCUS_ROLE_KEY, token + first, width);
         if (job->query_key) {
             operate(l, r, keys.data, keys.stride, w->stage, (ptrdiff_t)l->ld_key);
@@ -259,6 +263,17 @@ static void forward_finish(forward_worker *w, const attention_item *item, size_t
 
 /* ---- one tile ---- */
 
+/* What row `i` of the worker has summed up so far, times `factor`. */
+static void rescale_row(forward_worker *w, size_t i, real factor) {
+    const lane *l = &w->l;
+    real *sum = w->sum + i * l->ld_value;
+    l->kernels->scale(l->job->value_dim, factor, sum, sum);
+    if (l->job->content_value) {
+        sum = w->content_sum + i * l->ld_value;
+        l->kernels->scale(l->job->value_dim, factor, sum, sum);
+    }
+}
+
 /* Weights against the running maximum of row `i` of the worker, given that of these scores; rescales what was summed
  * before. */
 static void forward_softmax(forward_worker *w, size_t i, size_t count, real *score, real peak) {
@@ -269,10 +284,7 @@ static void forward_softmax(forward_worker *w, size_t i, size_t count, real *sco
     if (top != old && w->total[i] != 0) {
         real factor = real_exp(old - top);
         w->total[i] *= factor;
-        l->kernels->scale(l->job->value_dim, factor, w->sum + i * l->ld_value, w->sum + i * l->ld_value);
-        if (l->job->content_value)
-            l->kernels->scale(l->job->value_dim, factor, w->content_sum + i * l->ld_value,
-                              w->content_sum + i * l->ld_value);
+        rescale_row(w, i, factor);
     }
     w->top[i] = top;
     w->total[i] += sum;
@@ -294,14 +306,30 @@ static void forward_row(forward_worker *w, const strip *s, size_t i, size_t work
     clear_outside(&c, s->keys, score);
 }
 
+/* All rows of a plain call's strip, the first of which stands at `row` among the worker's. */
+static void forward_plain_rows(forward_worker *w, const strip *s, size_t row) {
+    real factor[ATTENTION_QUERY_BLOCK];
+    const locus_score_rows all = strip_cuts(&w->l, s);
+    for (size_t i = 0, count; i < s->rows; i += count) {
+        count = asks(&w->l) ? smaller(ASK_EVERY, s->rows - i) : s->rows - i;
+        const locus_score_rows rows = {count, all.columns, all.from + i, all.to + i, all.ld};
+        ask(&w->l, ASK_ROWS);
+        w->l.kernels->softmax_rows(&rows, s->score + i * ATTENTION_KEY_BLOCK, w->top + row + i, w->total + row + i,
+                                   factor + i);
+    }
+    for (size_t i = 0; i < s->rows; i++)
+        if (factor[i] != 1)
+            rescale_row(w, row + i, factor[i]);
+}
+
 /* o += dropout(p)·v' of a strip's rows, the first of which stands at `row` among the worker's. */
 static void forward_sums(forward_worker *w, const strip *s, size_t row, const real *values) {
-    const lane *l = &w->l;
+    lane *l = &w->l;
     const size_t dim = l->job->value_dim;
     real *sum = w->sum + row * l->ld_value;
     if (!sums_apart(l, s)) {
-        l->kernels->gemm(s->rows, dim, s->keys, s->score, ATTENTION_KEY_BLOCK, 1, values, w->ld_panel, sum,
-                         (ptrdiff_t)l->ld_value, true);
+        product_asking(l, s->rows, dim, s->keys, s->score, ATTENTION_KEY_BLOCK, 1, values, w->ld_panel, sum,
+                       (ptrdiff_t)l->ld_value, true);
         return;
     }
     for (size_t i = 0; i < s->rows; i++) {
@@ -359,7 +387,7 @@ static void forward_half_strip(forward_worker *w, const strip *s, size_t row, si
 
 /* `row`: the strip's first among the worker's. */
 static void forward_strip(forward_worker *w, const strip *s, size_t row, size_t panel_key) {
-    const lane *l = &w->l;
+    lane *l = &w->l;
     const attention_job *job = l->job;
     const size_t at = s->key - panel_key;
     if (l->pairs) {
@@ -370,7 +398,9 @@ static void forward_strip(forward_worker *w, const strip *s, size_t row, size_t 
                    columns_at(w->key_columns, at, job->head_dim));
     if (job->content_key)
         content_products(l, s, content_keys(job), w->content_query + row * l->ld_key, (ptrdiff_t)l->ld_key);
-    for (size_t i = 0; i < s->rows; i++)
+    if (l->plain)
+        forward_plain_rows(w, s, row);
+    for (size_t i = 0; !l->plain && i < s->rows; i++)
         forward_row(w, s, i, row + i);
     forward_sums(w, s, row, w->panel_values + (ptrdiff_t)at * w->ld_panel);
     if (job->content_value)
@@ -431,33 +461,66 @@ static bool forward_is_finite(const forward_worker *w, const attention_item *ite
     return true;
 }
 
-static void forward_item(forward_worker *w, const attention_item *item, size_t kv) {
+/* What the lane's item writes, and what the next one begins with. */
+static void forward_expect(lane *l, const attention_item *item, coming_item next) {
+    const attention_job *job = l->job;
+    expect_none(l);
+    if (l->pairs)
+        return;
+    expect(l, &job->output, LOCUS_ROLE_OUTPUT, l->span.query_first + item->first, item->count);
+    if (!next.item)
+        return;
+    const lane here = stand_at(l, next);
+    expect(l, &job->query, LOCUS_ROLE_QUERY, l->span.query_first + next.item->first, next.item->count);
+    expect(l, &job->key, LOCUS_ROLE_KEY, l->span.key_first, l->span.key_count);
+    expect(l, &job->value, LOCUS_ROLE_VALUE, l->span.key_first, l->span.key_count);
+    stand_back(l, &here);
+}
+
+static void forward_item(forward_worker *w, const attention_item *item, size_t kv, coming_item next) {
     lane *l = &w->l;
     const size_t group = l->job->group;
     l->sequence = item->sequence;
     l->span = locus_plan_span(l->job->plan, item->sequence);
     const attention_seen seen = look(l, item->first, item->count);
     l->cut = l->apart = false;
+    choose_head(l, kv, 0);
+    forward_expect(l, item, next);
     forward_pass(w, item, kv, &seen);
     if (!l->pairs && l->cut && !forward_is_finite(w, item)) {
         l->apart = true;
         forward_pass(w, item, kv, &seen);
     }
+    ask(l, SIZE_MAX);
     for (size_t g = 0; g < group; g++) {
         choose_head(l, kv, g);
         forward_finish(w, item, g * w->chunk);
     }
 }
 
+/* From the end: under a causal mask the last chunks are the dearest. */
+static size_t forward_group(const attention_job *job, size_t index) {
+    return job->schedule.group_count - 1 - index / job->kv_heads;
+}
+
+/* A thread mostly takes tasks that follow one another. */
+static coming_item forward_next(const attention_job *job, size_t index, size_t item) {
+    const attention_schedule *schedule = &job->schedule;
+    if (item + 1 < schedule->groups[forward_group(job, index) + 1])
+        return (coming_item){&schedule->items[item + 1], index % job->kv_heads, 0};
+    if (++index == schedule->group_count * job->kv_heads)
+        return (coming_item){NULL, 0, 0};
+    return (coming_item){&schedule->items[schedule->groups[forward_group(job, index)]], index % job->kv_heads, 0};
+}
+
 static void forward_task(void *context, size_t index, size_t worker) {
     const attention_job *job = context;
     const attention_schedule *schedule = &job->schedule;
+    const size_t group = forward_group(job, index);
     forward_worker w;
     carve_forward(job, job->workers + worker * job->worker_bytes, &w);
-    /* From the end: under a causal mask the last chunks are the dearest. */
-    size_t group = schedule->group_count - 1 - index / job->kv_heads;
     for (size_t i = schedule->groups[group]; i < schedule->groups[group + 1] && !locus_call_cancelled(); i++)
-        forward_item(&w, &schedule->items[i], index % job->kv_heads);
+        forward_item(&w, &schedule->items[i], index % job->kv_heads, forward_next(job, index, i));
 }
 
 #endif

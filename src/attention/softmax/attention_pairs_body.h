@@ -147,17 +147,13 @@ static void tiles_end(const lane *l, bool plain) {
 
 /* Where each row of a strip has scores. */
 static locus_bfloat16_scores strip_rows(const lane *l, const strip *s, real scale) {
-    for (size_t i = 0; i < s->rows; i++) {
-        const cut c = s->full ? (cut){0, s->keys, 0, 0} : cut_of(l, s->row + i, s->key, s->keys);
-        l->from[i] = c.from;
-        l->to[i] = c.to;
-    }
-    return (locus_bfloat16_scores){.rows = s->rows,
-                                   .columns = s->keys,
-                                   .from = l->from,
-                                   .to = l->to,
+    const locus_score_rows cuts = strip_cuts(l, s);
+    return (locus_bfloat16_scores){.rows = cuts.rows,
+                                   .columns = cuts.columns,
+                                   .from = cuts.from,
+                                   .to = cuts.to,
                                    .score = as_floats(s->score),
-                                   .ld = ATTENTION_KEY_BLOCK,
+                                   .ld = cuts.ld,
                                    .scale = (float)scale};
 }
 

@@ -63,7 +63,7 @@ static void weights_keys(const weights_worker *w, size_t key, size_t count) {
 
 /* A block of scores, of what each row sees, into the rows. `first`: the first row that the lane has looked at. */
 static void weights_tile(weights_worker *w, const strip *tile, size_t first) {
-    const lane *l = &w->l;
+    lane *l = &w->l;
     for (size_t i = 0; i < tile->rows;) {
         const strip s = strip_at(l, tile, i, w->tile);
         const size_t at = s.row - first;

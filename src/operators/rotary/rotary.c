@@ -112,6 +112,7 @@ static void turn_back(const locus_rotary_walk *walk) {
     locus_operator_heads heads = *walk->heads;
     locus_rotary_walk back = *walk;
     call.x = heads.gy;
+    call.entered = NULL;
     call.x_stride = heads.gy_stride;
     heads.x_head = heads.gy_head;
     back.call = &call;
@@ -182,6 +183,8 @@ locus_status locus_rotary_begin(const locus_rotary *rotary, const locus_placemen
     op->base.class = &rotary_operator_class;
     op->base.heads_apart = rotary->tables == rotary->heads;
     op->base.heads_alike = rotary->tables == 1;
+    op->base.enters =
+        rotary->basis_float64 != NULL && (rotary->learned & (LOCUS_LEARN_GENERATOR | LOCUS_LEARN_BASIS)) != 0;
     op->base.causal_only = rotary->growth != NULL;
     op->rotary = rotary;
     op->placement = placement;

@@ -77,10 +77,8 @@ static void flush(const locus_rotary_walk *walk, size_t head, const locus_rotary
     const locus_rotary_operator *op = walk->op;
     size_t dim = op->rotary->dim, table = table_of(walk, head);
     const real *forward = SCRATCH(walk, forward), *backward = SCRATCH(walk, backward), *sums = SCRATCH(walk, moments);
-    for (size_t i = 0; i < dim * dim; i++)
-        slot->forward[i] += (double)forward[i];
-    for (size_t i = 0; i < dim * dim; i++)
-        slot->backward[i] += (double)backward[i];
+    KERNELS_OF(walk)->add_wide(dim * dim, forward, slot->forward);
+    KERNELS_OF(walk)->add_wide(dim * dim, backward, slot->backward);
     for (size_t n = op->near_first ? op->near_first[table] : 0; op->near_first && n < op->near_first[table + 1]; n++) {
         const locus_near_run *near = &op->near[n];
         for (size_t m = 0; m < LOCUS_NEAR_MOMENTS; m++)
@@ -119,7 +117,9 @@ static void learn_block(const locus_rotary_walk *walk, rotary_block block, rotar
     real *turned = SCRATCH(walk, turned), *gx = y_row(walk, token, head), *hat = SCRATCH(walk, x);
     const rotary_rows x_given = {x_row(walk, token, head), walk->call->x_stride};
     const rotary_rows g_given = {g_row(walk, token, head), heads->gy_stride};
-    rotary_rows x = enter(walk, head, walk->into, x_given, rows, coming, hat);
+    rotary_rows x = {entered_rows(walk, token), walk->call->entered_stride};
+    if (!x.data)
+        x = enter(walk, head, walk->into, x_given, rows, coming, hat);
     const rotary_rows g = enter(walk, head, walk->out_of, g_given, rows, coming, SCRATCH(walk, g));
     if (!walk->into) { /* the products below want their right side packed */
         for (size_t r = 0; r < rows; r++)

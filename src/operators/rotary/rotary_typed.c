@@ -377,6 +377,12 @@ static rotary_rows enter(const locus_rotary_walk *walk, size_t head, bool enters
     return (rotary_rows){scratch, (ptrdiff_t)walk->op->rotary->dim};
 }
 
+/* Where a caller keeps x̂ between a forward and its backward, or NULL. */
+static real *entered_rows(const locus_rotary_walk *walk, size_t token) {
+    const locus_operator_call *call = walk->call;
+    return call->entered && walk->into ? (real *)call->entered + (ptrdiff_t)token * call->entered_stride : NULL;
+}
+
 static void leave(const locus_rotary_walk *walk, size_t head, const real *rows, size_t count, rotary_coming *coming,
                   real *out, ptrdiff_t stride) {
     const rotary_rows in = {rows, (ptrdiff_t)walk->op->rotary->dim};
@@ -407,8 +413,12 @@ static void turn_block(const locus_rotary_walk *walk, rotary_block block, double
 static void basis_block(const locus_rotary_walk *walk, rotary_block block, rotary_coming *coming) {
     const size_t head = block.head, rows = block.rows, dim = walk->op->rotary->dim;
     const rotary_rows given = {x_row(walk, block.token, head), walk->call->x_stride};
-    real *hat = SCRATCH(walk, x), *y = y_row(walk, block.token, head);
-    const rotary_rows in = enter(walk, head, walk->into, given, rows, coming, hat);
+    real *hat = SCRATCH(walk, x), *y = y_row(walk, block.token, head), *kept = entered_rows(walk, block.token);
+    rotary_rows in = {kept, walk->call->entered_stride};
+    if (kept)
+        multiply(walk, given, rows, basis(walk, head, false), coming, kept, in.stride);
+    else
+        in = enter(walk, head, walk->into, given, rows, coming, hat);
     if (!walk->out_of) {
         turn_block(walk, block, walk->sign, in, y, walk->heads->y_stride);
         return;
