@@ -25,6 +25,7 @@ from .operations import Live, by_head, cell_values, hides, sees
 
 Learned = Dict[str, Tensor]
 HALF = (torch.bfloat16, torch.float16)
+_GROUPS = "enable_gqa" in (F.scaled_dot_product_attention.__doc__ or "")  # PyTorch 2.5 on
 # From so many keys on FlexAttention is ahead of masks (H100): in half types with gradients, without; in float32.
 FLEX_FROM = {"learning": 512, "half": 2048, "single": 1024}
 _TILE, _WORK = 1024, 16384  # queries of a tile, or more where sequences times heads times queries are fewer than this
@@ -140,16 +141,19 @@ def _repeated(x: Tensor, heads: int) -> Tensor:
 
 def _attended(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], causal: bool, scale: float) -> Tensor:
     """PyTorch's attention; cuDNN's kernel is left out where gradients are wanted (forms.py says why)."""
-    grouped = q.shape[1] != k.shape[1]
-    if grouped and (mask is not None or q.dtype not in HALF):
-        k, v, grouped = _repeated(k, q.shape[1]), _repeated(v, q.shape[1]), False
+    groups: Dict[str, bool] = {}
+    if q.shape[1] != k.shape[1]:
+        if _GROUPS and mask is None and q.dtype in HALF:
+            groups = {"enable_gqa": True}
+        else:
+            k, v = _repeated(k, q.shape[1]), _repeated(v, q.shape[1])
     risky = (q.is_cuda and q.dtype in HALF and torch.is_grad_enabled()
              and (q.requires_grad or k.requires_grad or v.requires_grad) and torch.backends.cuda.cudnn_sdp_enabled())
     if not risky:
-        return F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, enable_gqa=grouped)
+        return F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, **groups)
     torch.backends.cuda.enable_cudnn_sdp(False)
     try:
-        return F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, enable_gqa=grouped)
+        return F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, **groups)
     finally:
         torch.backends.cuda.enable_cudnn_sdp(True)
 
