@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* New tokens, placed (growing_inside.h). A cache writes into what nobody else has a share of, so memory that a step needs
- * is that of the step before. One lock guards the lists of all positions; it is held for a few instructions, and never
- * while anything is placed. */
+/* New tokens, placed (growing_inside.h). A cache writes into what nobody else has a share of, so memory that a step
+ * needs is that of the step before. One lock guards the lists of all positions; it is held for a few instructions, and
+ * never while anything is placed. */
 #include "plan/growing_inside.h"
 #include "plan/placing.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Places the two plans of growing.h on what the columns hold: `fresh` on the new tokens (growing_fresh.c), `kept` on all
- * keys, when it has to be. */
+/* Places the two plans of growing.h on what the columns hold: `fresh` on the new tokens (growing_fresh.c), `kept` on
+ * all keys, when it has to be. */
 #include "plan/growing_inside.h"
 
 #define LEAST_BOUND 64 /* of several coordinates, whose distances are dearer the further they reach */

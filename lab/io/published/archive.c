@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Archives through libarchive, which is loaded when there is one. Only formats that it reads itself are switched on: others would start programs. */
+/* Archives through libarchive, which is loaded when there is one. Only formats that it reads itself are switched on:
+ * others would start programs. */
 #include "io/published/archive.h"
 
 #include "io/fail.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Downloads through libcurl, which is loaded when there is one. The part that is missing is asked for with a Range header of our own, not with libcurl's
- * resume: that fails where a server answers with the whole file, and here it then simply begins again.
+/* Downloads through libcurl, which is loaded when there is one. The part that is missing is asked for with a Range
+ * header of our own, not with libcurl's resume: that fails where a server answers with the whole file, and here it
+ * then simply begins again.
  *
  * Signals are never used (the program asks for them between steps), so resolving takes libcurl's threads. */
 #include "io/published/download.h"

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Q [n, n], row-major, Haar-distributed over O(n), from the numbers *index … *index + n² − 1 of the stream; *index moves
- * on by n². A row that has to be drawn anew takes numbers 2^48 and more behind. */
+/* Q [n, n], row-major, Haar-distributed over O(n), from the numbers *index … *index + n² − 1 of the stream; *index
+ * moves on by n². A row that has to be drawn anew takes numbers 2^48 and more behind. */
 void locus_haar_orthogonal(size_t n, const locus_random *random, uint64_t *index, double *Q);
 
 /* Doubles of scratch for locus_haar_blocks. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Generators of a tree from parameters, and dL/dW back to them. Generators are made when a plan first uses them, in
- * parallel, each with work of its own. Block forms of learned SKEW generators are kept: backward needs them again. For ANGLES, W has blocks
- * [cos θ −sin θ; sin θ cos θ] on the pairs (2i, 2i + 1):
+ * parallel, each with work of its own. Block forms of learned SKEW generators are kept: backward needs them again.
+ * For ANGLES, W has blocks [cos θ −sin θ; sin θ cos θ] on the pairs (2i, 2i + 1):
  *
  *   dL/dθ_i = cos θ_i (G_10 − G_01) − sin θ_i (G_00 + G_11),   G = dL/dW */
 #include "operators/tree/tree_matrices.h"
