@@ -120,8 +120,8 @@ def of_t5(length, dtype):
 
     def masked():
         def program(q, k, v, bias):
-            mask = bias.to(dtype)[rows].movedim(-1, 0) + hidden
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask[None])
+            mask = F.embedding(rows, bias.to(dtype)).movedim(-1, 0) + hidden
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask[None].contiguous())
 
         return program
 
@@ -133,7 +133,8 @@ def of_t5(length, dtype):
 
         def program(q, k, v, bias):
             values = bias[buckets].T.contiguous()
-            return flex_attention(q, k, v, lambda score, b, h, i, j: score + values[h, torch.clamp(i - j, min=0)], own)
+            return flex_attention(q, k, v, lambda score, b, h, i, j: score + values[h, torch.clamp(i - j, min=0)], own,
+                                  kernel_options={"num_stages": 2})  # with more, too little memory on an H100
 
         return torch.compile(program, dynamic=False)
 

@@ -18,19 +18,23 @@ except ImportError:  # before PyTorch 2.5
 # Kinds of devices where it is compiled. Others would make all scores as a whole.
 DEVICES = {"cuda"}
 LEAST = 128  # tokens: a block of its kernel
-# It is compiled for each size by itself (PyTorch 2.11 fails where sizes may vary), and for no more than this; what comes
-# later is done without it.
+# It is compiled for each size by itself (PyTorch 2.11 fails where sizes may vary), and for no more than this; what
+# comes later is done without it.
 MOST = 16
 _programs: Dict[Any, Any] = {}
-_failed: Set[Any] = set()  # sizes; after three it is not tried again
+_failed: Set[Any] = set()  # sizes
+_done: Set[Any] = set()    # sizes; where three failed before any was done, it is not tried again
 # float32 as three products of TF32, as exact as float32's own and three times as fast.
 _EXACT = {"FLOAT32_PRECISION": "'tf32x3'"}
+# Where numbers in float32 are looked up by i − j, Triton fetches them ahead as it does keys: with the three stages that
+# it would take, a kernel of an H100 has too little memory.
+SHORT = {"num_stages": 2}
 
 
 def serves(q: Tensor, v: Tensor, keys: int, dtype: torch.dtype) -> bool:
     """Whether it takes tensors of these sizes, [sequences, heads, length, dim], as `dtype`."""
     sizes = (16, 32, 64, 128, 256)
-    return (flex_attention is not None and len(_failed) < 3 and q.device.type in DEVICES
+    return (flex_attention is not None and (len(_failed) < 3 or bool(_done)) and q.device.type in DEVICES
             and min(q.shape[2], keys) >= LEAST and q.shape[3] in sizes and v.shape[3] in sizes
             and (dtype in (torch.bfloat16, torch.float16) or dtype == torch.float32 and _multiplies_exactly(q.device)))
 
@@ -94,7 +98,8 @@ def _program(device: torch.device) -> Callable[..., Any]:
     return torch.compile(FunctionType(_attend.__code__.replace(), globals()), dynamic=False)
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor, modified: Any, mask: Any, key: Any, scale: float) -> Optional[Tensor]:
+def attention(q: Tensor, k: Tensor, v: Tensor, modified: Any, mask: Any, key: Any, scale: float,
+              options: Optional[Dict[str, Any]] = None) -> Optional[Tensor]:
     """`modified`: what happens to scores; `key`: what tells it and the mask from others. None where PyTorch cannot
     compile it here, which is said once, or for one more size."""
     learns = tuple(torch.is_grad_enabled() and x.requires_grad for x in (q, k, v))
@@ -104,7 +109,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, modified: Any, mask: Any, key: An
     if size not in _programs:
         _programs[size] = _program(q.device)
     try:
-        return _programs[size](q, k, v, modified, mask, scale, _EXACT if q.dtype == torch.float32 else None)
+        own = {**(options or {}), **_EXACT} if q.dtype == torch.float32 else options
+        output = _programs[size](q, k, v, modified, mask, scale, own)
+        _done.add(size)
+        return output
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # no compiler on the machine, or one that does not know the device, or too little memory

@@ -27,7 +27,7 @@ Learned = Dict[str, Tensor]
 HALF = (torch.bfloat16, torch.float16)
 _GROUPS = "enable_gqa" in (F.scaled_dot_product_attention.__doc__ or "")  # PyTorch 2.5 on
 # From so many keys on FlexAttention is ahead of masks (H100): in half types with gradients, without; in float32.
-FLEX_FROM = {"learning": 512, "half": 2048, "single": 1024}
+FLEX_FROM = {"learning": 1024, "half": 2048, "single": 1024}
 _TILE, _WORK = 1024, 16384  # queries of a tile, or more where sequences times heads times queries are fewer than this
 # Masks that are kept, in bytes, of all programs together; those that would not fit are made at each call.
 _MOST_BYTES = 1 << 29
@@ -214,17 +214,17 @@ class _Shaw:
                 self.masks[key] = rows, hidden
         return self.masks[key]
 
-    def products(self, raw: Tensor, parameters: Learned) -> Tensor:
+    def products(self, raw: Tensor, parameters: Learned, dtype: torch.dtype) -> Tensor:
         """[sequences, heads, queries, 2·window + 1]."""
-        table = self.live.again(parameters, self.sizes.wide).arrays["key_table"].to(self.sizes.wide)
-        return (raw.to(self.sizes.wide) @ table.mT) * self.factor
+        table = self.live.again(parameters, self.sizes.wide).arrays["key_table"].to(self.sizes.wide) * self.factor
+        return raw.to(dtype) @ table.mT.to(dtype)
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
         sizes, outputs = self.sizes, []
         k, v = _repeated(k, sizes.heads), _repeated(v, sizes.heads)
         for part, own, (a, b, low, high) in zip(q.split(self.tiles.size, 2), raw.split(self.tiles.size, 2),
                                                 self.tiles.spans):
-            products = self.products(own, parameters)
+            products = self.products(own, parameters, sizes.wide)
             products = products - products[..., :1]
             near = min(high, max(0, a - self.window - self.apart) // 8 * 8)
             rows, hidden = self._rows(b - a, near - a, high - near)
@@ -239,8 +239,9 @@ class _Flex:
     """FlexAttention; what it cannot do here goes to `other`, and so does what that does faster."""
 
     def __init__(self, sizes: _Sizes, modifier: Callable[[Tensor, Learned], Any], mask: Any, key: Any, other: Any,
-                 always: bool) -> None:
+                 always: bool, options: Optional[Dict[str, Any]] = None) -> None:
         self.sizes, self.modifier, self.mask, self.key, self.other = sizes, modifier, mask, key, other
+        self.options = options
         self.always = always or other is None
 
     def _ahead(self, learning: bool) -> bool:
@@ -254,7 +255,7 @@ class _Flex:
         if self.always or self._ahead(learning):
             own = _repeated(k, self.sizes.heads), _repeated(v, self.sizes.heads)
             output = flex.attention(q, *own, self.modifier(raw, parameters), self.mask, (self.key, learning),
-                                    self.sizes.scale)
+                                    self.sizes.scale, self.options)
         return self.other(q, k, v, raw, parameters) if output is None and self.other is not None else output
 
 
@@ -329,8 +330,8 @@ def _modifier(lives: List[Live], indices: List[Optional[Tensor]], sizes: _Sizes,
 
 def program(prepared: Any, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float,
             given: Tuple[str, ...], way: Optional[str] = None) -> Optional[Program]:
-    """None where forms.py has to do it. `given`: names of parameters that the caller has. `way`: "masks" or "flex" where
-    it is not to be chosen here, as for measurements."""
+    """None where forms.py has to do it. `given`: names of parameters that the caller has. `way`: "masks" or "flex"
+    where it is not to be chosen here, as for measurements."""
     if q.is_meta or len(prepared.blocks) != 1 or prepared.place is not None or None in prepared.blocks[0].first:
         return None
     block, forms = prepared.blocks[0], prepared.live({})
@@ -379,7 +380,8 @@ def _scores(sizes: _Sizes, lives: List[Live], settings: Dict[str, Any], alike: b
         shaw, window = _Shaw(sizes, lives[0], int(lives[0].arrays["window"]), apart), int(lives[0].arrays["window"])
         if not flexible or sizes.dtype not in HALF:
             return shaw
-        return _Flex(sizes, lambda raw, parameters: flex.clipped(shaw.products(raw, parameters), window, apart),
+        # Products in the type of queries: in float32 they are too much for the memory of an H100's kernel.
+        return _Flex(sizes, lambda raw, own: flex.clipped(shaw.products(raw, own, sizes.dtype), window, apart),
                      block_mask(), ("shaw", window, apart, hidden), shaw, way == "flex")
     if any(live.kind != "cells" or live.form.multiplies and not flexible for live in lives):
         return None
@@ -392,4 +394,5 @@ def _scores(sizes: _Sizes, lives: List[Live], settings: Dict[str, Any], alike: b
         return masks
     modifier, kind = _modifier(lives, indices, sizes, given)
     sparse = bool(settings.get("window") or settings.get("chunk")) and n >= FLEX_FROM["single"]
-    return _Flex(sizes, modifier, block_mask(), (kind, hidden), masks, way == "flex" or sparse)
+    short = flex.SHORT if kind[:1] != ("slope",) and lives and any(index is not None for index in indices) else None
+    return _Flex(sizes, modifier, block_mask(), (kind, hidden), masks, way == "flex" or sparse, short)
