@@ -34,9 +34,9 @@ on() {
 # The bytes of an exchange of the published model's parameters, over a cable that is no faster than this.
 wire() {
     . "$source/tests/cluster/wire.inc"
+    trap 'wire_close; rm -rf "$work"' EXIT
     wire_open "$work"
     $wired || { echo "ranks: no network namespaces here ($refused)" >&2; return; }
-    trap 'wire_close; rm -rf "$work"' EXIT
     mpicc.openmpi -O2 -o "$work/peer_allreduce" "$source/bench/mpi/peer_allreduce.c"
     for rate in none 10gbit 1gbit; do
         wire_limit $rate || continue

@@ -302,6 +302,10 @@ class Tree:
         if state["commit"] != head or state["count"] < len(places):
             sys.exit(f"mutate: {self.root} is of another commit or of fewer mutants; remove it with its results, or choose another seed")
         self.alone = set(state["alone"])
+        self.write_all() # a run that was killed may have left a mutant that is built alone
+        done = self.ninja(*self.targets())
+        if done.returncode:
+            sys.exit(done.stdout[-3000:])
         self.tests = {t["name"]: t for t in coverage.listed_tests(self.build) if self.suits(t)}
 
     def suits(self, test):
@@ -464,6 +468,7 @@ def judge(tree, number, reach, most):
             name = killer(tree, number, names, reach, most)
         finally:
             (tree.root / place[0]).write_text(original)
+            tree.ninja(*tree.targets())
     if name:
         return f"killed by {name}{kind}"
     if not tree.address and same_object(tree, place):

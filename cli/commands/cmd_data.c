@@ -210,7 +210,12 @@ static int print_portrait(lab_portrait *portrait, bool json) {
 
 static int open_portrait(lab_portrait *portrait) {
     *portrait = (lab_portrait){.json = cJSON_CreateObject()};
-    return cli_done(lab_shown_open(&portrait->shown, &cli_fault));
+    const int status = cli_done(lab_shown_open(&portrait->shown, &cli_fault));
+    if (status != 0) {
+        cJSON_Delete(portrait->json);
+        portrait->json = NULL;
+    }
+    return status;
 }
 
 static int inspect_task(const cli_arguments *arguments, lab_portrait *portrait, lab_portrait_request *request) {

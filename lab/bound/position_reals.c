@@ -21,7 +21,7 @@ bool lab_reals_are_lines(const char *data) {
 static locus_status check_axes(const lab_position_reader *r, locus_status fault) {
     for (size_t c = 0; c < r->coordinates; c++)
         if (locus_group_coordinate(r->list->group, c).kind != LOCUS_COORDINATE_AXIS)
-            return lab_fail(r->error, fault, NULL, "--%s %s: '%s' has no real-valued positions; seq and grids have",
+            return lab_fail(r->error, fault, NULL, "--%s %.200s: '%s' has no real-valued positions; seq and grids have",
                             r->option, r->text, r->group);
     return LOCUS_OK;
 }
@@ -73,7 +73,7 @@ locus_status lab_reals_list(lab_position_reader *r) {
     const char *at = r->text;
     for (bool more = true; status == LOCUS_OK && more; list->count++) {
         if (!take_position(&at, list->reals + list->count * r->coordinates, r->coordinates)) {
-            return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: not a list of real positions: write %s",
+            return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %.200s: not a list of real positions: write %s",
                             r->option, r->text,
                             r->coordinates == 1 ? "numbers, as in 0.5,1.25"
                                                 : "one number for each axis, as in (0.5,1),(2,-3.75)");
@@ -84,14 +84,14 @@ locus_status lab_reals_list(lab_position_reader *r) {
     return status != LOCUS_OK || !*at
                ? status
                : lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
-                          "--%s %s: '%s' does not belong to a list of real positions%s", r->option, r->text, at,
+                          "--%s %.200s: '%.60s' does not belong to a list of real positions%s", r->option, r->text, at,
                           *at == ':' ? "; ranges are of whole numbers" : "");
 }
 
 /* ---- text files ---- */
 
 static locus_status bad_line(const lab_position_reader *r, size_t number) {
-    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, line %zu: not a real position: write %s", r->option,
+    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s, line %zu: not a real position: write %s", r->option,
                     r->text, number,
                     r->coordinates == 1 ? "a number, as in 1.25" : "a number for each axis, as in (0.5,1)");
 }
@@ -123,11 +123,11 @@ locus_status lab_reals_npy(lab_position_reader *r, const lab_array *array) {
     const size_t rank = r->coordinates > 1 ? 2 : 1;
     locus_status status = check_axes(r, LOCUS_ERROR_IO);
     if (status == LOCUS_OK && array->rank != rank) {
-        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: has %zu dimension%s; real positions have %s",
+        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s: has %zu dimension%s; real positions have %s",
                           r->option, r->text, array->rank, array->rank == 1 ? "" : "s",
                           rank == 1 ? "one ([tokens])" : "two ([tokens, axes])");
     } else if (status == LOCUS_OK && rank == 2 && (size_t)array->shape[1] != r->coordinates) {
-        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: has %" PRId64 " columns; the grid has %zu axes",
+        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s: has %" PRId64 " columns; the grid has %zu axes",
                           r->option, r->text, array->shape[1], r->coordinates);
     }
     status = status != LOCUS_OK ? status : reserve(r, (size_t)array->shape[0], LOCUS_ERROR_IO);

@@ -59,21 +59,21 @@ static locus_status read_range(lab_position_reader *r) {
     int64_t first = 0, end = 0;
     if (!take_integer(&at, &first) || *at++ != ':' || !take_integer(&at, &end) || *at)
         return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
-                        "--%s %s: not a range (0:100) nor a list of paths (0,5,7)", r->option, r->text);
+                        "--%s %.200s: not a range (0:100) nor a list of paths (0,5,7)", r->option, r->text);
     if (r->trees || r->coordinates > 1) {
         char box[64] = "paths, such as 0,1,1+2, or a file";
         if (!r->trees)
             example_box(r->coordinates, box, sizeof box);
-        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: '%s' has no ranges; give %s", r->option,
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %.200s: '%s' has no ranges; give %s", r->option,
                         r->text, r->group, box);
     }
     if (first >= end) {
         return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
-                        "--%s %s: the range is empty; it goes from its first number up to, without, its second",
+                        "--%s %.200s: the range is empty; it goes from its first number up to, without, its second",
                         r->option, r->text);
     }
     if (first < INT64_MIN / 4 || end > INT64_MAX / 4 || end - first > MOST_POSITIONS)
-        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: more than %" PRId64 " positions", r->option,
+        return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %.200s: more than %" PRId64 " positions", r->option,
                         r->text, MOST_POSITIONS);
     locus_status status = reserve_values(r, (size_t)(end - first));
     for (size_t i = 0; status == LOCUS_OK && i < r->list->count; i++)
@@ -87,12 +87,12 @@ static size_t take_sizes(const char *text, int64_t *sizes, size_t room) {
     for (const char *at = text + strlen("grid:");; at++) {
         int64_t size = 0;
         if (!isdigit((unsigned char)*at) || !take_integer(&at, &size) || size == 0)
-            return LOCUS_OK;
+            return 0;
         if (count < room)
             sizes[count] = size;
         count++;
         if (*at != 'x')
-            return *at ? LOCUS_OK : count;
+            return *at ? 0 : count;
     }
 }
 
@@ -112,21 +112,21 @@ static locus_status read_box(lab_position_reader *r) {
     size_t count = take_sizes(r->text, sizes, MOST_SIZES);
     if (count == 0)
         return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
-                        "--%s %s: not a box; write its sizes, each from 1, as in grid:4x6", r->option, r->text);
+                        "--%s %.200s: not a box; write its sizes, each from 1, as in grid:4x6", r->option, r->text);
     if (r->trees) {
         return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
-                        "--%s %s: '%s' has a tree, which no box describes; give paths or a text file", r->option,
+                        "--%s %.200s: '%s' has a tree, which no box describes; give paths or a text file", r->option,
                         r->text, r->group);
     }
     if (count != r->coordinates || count > MOST_SIZES) {
         return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
-                        "--%s %s: has %zu size%s, '%s' has %zu coordinate%s; give one for each", r->option, r->text,
+                        "--%s %.200s: has %zu size%s, '%s' has %zu coordinate%s; give one for each", r->option, r->text,
                         count, count == 1 ? "" : "s", r->group, r->coordinates, r->coordinates == 1 ? "" : "s");
     }
     for (size_t c = 0; c < count; c++) {
         if (sizes[c] > MOST_POSITIONS / total)
-            return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %s: more than %" PRId64 " positions", r->option,
-                            r->text, MOST_POSITIONS);
+            return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL, "--%s %.200s: more than %" PRId64 " positions",
+                            r->option, r->text, MOST_POSITIONS);
         total *= sizes[c];
     }
     locus_status status = reserve_values(r, (size_t)total);
@@ -188,7 +188,7 @@ static locus_status read_list(lab_position_reader *r) {
 static locus_status check_rank(const lab_position_reader *r, const lab_array *array, size_t rank, const char *layout) {
     if (array->rank == rank)
         return LOCUS_OK;
-    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: has %zu dimension%s; positions on '%s' have %s",
+    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s: has %zu dimension%s; positions on '%s' have %s",
                     r->option, r->text, array->rank, array->rank == 1 ? "" : "s", r->group, layout);
 }
 
@@ -196,8 +196,9 @@ static locus_status read_integers(lab_position_reader *r, const lab_array *array
     locus_status status = check_rank(r, array, r->coordinates > 1 ? 2 : 1,
                                      r->coordinates > 1 ? "two ([tokens, coordinates])" : "one ([tokens])");
     if (status == LOCUS_OK && r->coordinates > 1 && (size_t)array->shape[1] != r->coordinates) {
-        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: has %" PRId64 " columns; '%s' has %zu coordinates",
-                          r->option, r->text, array->shape[1], r->group, r->coordinates);
+        status =
+            lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s: has %" PRId64 " columns; '%s' has %zu coordinates",
+                     r->option, r->text, array->shape[1], r->group, r->coordinates);
     }
     status = status != LOCUS_OK ? status : reserve_values(r, (size_t)array->shape[0]);
     for (size_t i = 0; status == LOCUS_OK && i < lab_array_count(array); i++)
@@ -216,12 +217,13 @@ static locus_status row_text(const lab_position_reader *r, const lab_array *arra
             continue;
         if (letters < i) {
             return lab_fail(r->error, LOCUS_ERROR_IO, NULL,
-                            "--%s %s, row %zu: branch %" PRId64 " stands behind a -1; only the end of a row is padded",
+                            "--%s %.200s, row %zu: branch %" PRId64
+                            " stands behind a -1; only the end of a row is padded",
                             r->option, r->text, row, index);
         }
         if (index < 0 || index >= branches) {
             return lab_fail(r->error, LOCUS_ERROR_IO, NULL,
-                            "--%s %s, row %zu: '%s' has no branch index %" PRId64 "; they count from 0 to %" PRId64
+                            "--%s %.200s, row %zu: '%s' has no branch index %" PRId64 "; they count from 0 to %" PRId64
                             ", and -1 pads",
                             r->option, r->text, row, r->group, index, branches - 1);
         }
@@ -258,12 +260,12 @@ static locus_status read_npy(lab_position_reader *r) {
     if (status != LOCUS_OK)
         return status;
     if (array.rank > 0 && array.shape[0] == 0) {
-        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: is empty", r->option, r->text);
+        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s: is empty", r->option, r->text);
     } else if (array.dtype == LAB_F32 || array.dtype == LAB_F64) {
         status = lab_reals_npy(r, &array);
     } else if (r->trees && r->coordinates > 1) {
         status = lab_fail(r->error, LOCUS_ERROR_IO, NULL,
-                          "--%s %s: a product with trees such as '%s' has no .npy form; give a text file with one "
+                          "--%s %.200s: a product with trees such as '%s' has no .npy form; give a text file with one "
                           "path to a line, such as (3,1+2)",
                           r->option, r->text, r->group);
     } else {
@@ -277,9 +279,9 @@ static locus_status read_npy(lab_position_reader *r) {
 
 static locus_status bad_line(const lab_position_reader *r, size_t number, const char *line, const locus_error *error) {
     if (line[strspn(line, " \t")] == '\0')
-        return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, line %zu: is empty; every line holds one path",
+        return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s, line %zu: is empty; every line holds one path",
                         r->option, r->text, number);
-    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s, line %zu: %s", r->option, r->text, number,
+    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s, line %zu: %s", r->option, r->text, number,
                     error->message);
 }
 
@@ -302,7 +304,7 @@ static locus_status read_lines(lab_position_reader *r, char *data) {
         line += length + !last;
     }
     if (status == LOCUS_OK && r->list->count == 0)
-        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: is empty", r->option, r->text);
+        status = lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s: is empty", r->option, r->text);
     return status;
 }
 
@@ -316,13 +318,13 @@ static locus_status read_text(lab_position_reader *r) {
     }
     if (lab_file_read(r->text, &data, &bytes, &error) != LOCUS_OK) {
         return lab_fail(r->error, LOCUS_ERROR_IO, NULL,
-                        "--%s %s: no range (0:100), list (0,5,7) or box (grid:4x6), and no file: %s", r->option,
+                        "--%s %.200s: no range (0:100), list (0,5,7) or box (grid:4x6), and no file: %s", r->option,
                         r->text, error.message);
     }
     for (size_t i = 0; i < bytes; i++)
         lines += data[i] == '\n';
     locus_status status = strlen(data) != bytes ? lab_fail(r->error, LOCUS_ERROR_IO, NULL,
-                                                           "--%s %s: is not a text file", r->option, r->text)
+                                                           "--%s %.200s: is not a text file", r->option, r->text)
                                                 : 0;
     if (status == LOCUS_OK && lab_reals_are_lines(data)) {
         status = lab_reals_lines(r, data);
@@ -340,8 +342,8 @@ static locus_status describe_group(lab_position_reader *r) {
     r->coordinates = locus_group_coordinates(r->list->group);
     locus_group_text(r->list->group, r->group, sizeof r->group);
     if (r->coordinates == SIZE_MAX) {
-        return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %s: '%s' has more axes than memory can hold", r->option,
-                        r->text, r->group);
+        return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s: '%s' has more axes than memory can hold",
+                        r->option, r->text, r->group);
     }
     for (size_t c = 0; c < r->coordinates && !r->trees; c++)
         r->trees = locus_group_coordinate(r->list->group, c).kind == LOCUS_COORDINATE_TREE;

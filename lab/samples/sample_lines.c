@@ -117,7 +117,7 @@ locus_status lab_place_fail(const lab_line_place *at, const char *format, ...) {
     va_start(list, format);
     vsnprintf(what, sizeof what, format, list);
     va_end(list);
-    return lab_fail(at->error, LOCUS_ERROR_IO, NULL, "%s, line %zu: %s", at->path, at->line, what);
+    return lab_fail(at->error, LOCUS_ERROR_IO, NULL, "%.250s, line %zu: %s", at->path, at->line, what);
 }
 
 locus_status lab_place_parse(const lab_line_place *at, const char *line, cJSON **root) {

@@ -277,9 +277,9 @@ full_disk() {
 
 # A cable between two spaces of network names: bytes cross a network.
 namespaces() {
+    trap 'wire_close; rm -rf "$work"' EXIT
     wire_open "$work"
     $wired || { echo "no network namespaces here ($refused): not tried"; return; }
-    trap 'wire_close; rm -rf "$work"' EXIT
     # shellcheck disable=SC2046,SC2086
     (wire_run "$work" "$locus" train --store wire/locus.db --name run --threads 1 --shards 4 --seed 1 $small $(options learned)) \
         >out 2>err </dev/null || fail "ranks in two namespaces: $(cat err)"

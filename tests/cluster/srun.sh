@@ -12,7 +12,7 @@ export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_btl_vader_single_copy_mechanism=none
 train() {
     folder=$1
     shift
-    echo "$locus" train --store "$folder/locus.db" --name run --threads 1 --shards 4 --seed 1 --task reverse \
+    echo "$locus" train --store "$PWD/$folder/locus.db" --name run --threads 1 --shards 4 --seed 1 --task reverse \
         --encoding "algebraic(group=seq)" --length 8 --dim 16 --heads 2 --feed-forward 32 --train-samples 120 --dev-samples 40 \
         --test-samples 40 --greedy-samples 20 --batch 16 --evaluate-every 10 "$@"
 }
@@ -49,7 +49,7 @@ for way in pmix:openmpi pmi2:mpich; do
     rm -f "$kind-warned/run/best.safetensors"
     again() { [ -f "$kind-warned/run/best.safetensors" ]; }
     until_true 60 "it to go on" again
-    victim=$(ps -e -o pid= -o args= | awk -v store="$kind-warned/locus.db" '$2 ~ /locus$/ && index($0, store) { print $1 }' | sort -n | tail -n 1)
+    victim=$(ps -e -o pid= -o args= | awk -v store="$PWD/$kind-warned/locus.db" '$2 ~ /locus$/ && index($0, store) { print $1 }' | sort -n | tail -n 1)
     kill -KILL "$victim"
     got=0
     wait "$job" || got=$?

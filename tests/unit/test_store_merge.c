@@ -10,6 +10,7 @@
 #include "train/configuration/config.h"
 #include "train/store/run_folder.h"
 #include "train/store/store_merge.h"
+#include "train/store/store_sql.h"
 #include "train/train.h"
 #include "unit/child_exit.h"
 
@@ -408,6 +409,37 @@ static void test_all_or_nothing(void **state) {
     assert_merge(false, (lab_merge_result){.added = 1});
 }
 
+/* A later run of the same file is refused: what an earlier one would have replaced keeps its files. */
+static void test_refused_keeps_files(void **state) {
+    (void)state;
+    plant_both(half, finished);
+    plant(store, (planted){.name = "last", .seed = 9, .state = LAB_RUN_DONE, .steps = STEPS});
+    lab_store *other = open_at(there_path);
+    plant(other, (planted){.name = "last", .seed = 10, .state = LAB_RUN_DONE, .steps = STEPS});
+    lab_store_close(&other);
+    put_file(here, "one", LAB_RUN_LAST, "step 50");
+    put_file(here, "one", LAB_RUN_BEST, "step 25");
+    assert_refused(LOCUS_ERROR_ARGUMENT, (const char *[3]){"'last'", NULL, NULL}, 2);
+    assert_run("one", 50, 0, false);
+    assert_file(here, "one", LAB_RUN_LAST, "step 50");
+    assert_file(here, "one", LAB_RUN_BEST, "step 25");
+}
+
+/* Numbers up to the greatest there is would leave none for runs to come. */
+static void test_numbers_without_room(void **state) {
+    (void)state;
+    plant_both(nothing, finished);
+    lab_store *other = open_at(there_path);
+    OK(lab_store_do(other, &failed, "UPDATE run SET id = ?", "i", INT64_MAX));
+    OK(lab_store_do(other, &failed, "UPDATE metric SET run = ?", "i", INT64_MAX));
+    OK(lab_store_do(other, &failed, "UPDATE final SET run = ?", "i", INT64_MAX));
+    lab_store_close(&other);
+    assert_merge(false, (lab_merge_result){.added = 1});
+    assert_int_equal(assert_run("one", STEPS, 2, true), 1);
+    plant(store, (planted){.name = "next", .seed = 9, .state = LAB_RUN_DONE, .steps = STEPS});
+    assert_merge(false, (lab_merge_result){.known = 1});
+}
+
 static void test_itself(void **state) {
     (void)state;
     plant_both(finished, finished);
@@ -477,6 +509,8 @@ int main(void) {
         cmocka_unit_test(test_unfinished),
         cmocka_unit_test(test_conflicts),
         cmocka_unit_test(test_all_or_nothing),
+        cmocka_unit_test(test_refused_keeps_files),
+        cmocka_unit_test(test_numbers_without_room),
         cmocka_unit_test(test_itself),
         cmocka_unit_test(test_trained_meanwhile),
     };

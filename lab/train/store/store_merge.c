@@ -20,18 +20,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* A run of the other store, and what becomes of it. */
 typedef struct item {
     lab_run run;
-    int64_t to;    /* the run of this store, 0: left out */
-    char *to_name; /* its name, owned */
-    bool written;  /* its row and curves are this run's: files that were there are of other parameters */
-    bool marked;   /* this store's run came without its files, maybe since a kill came between */
-    int lock;      /* of an unfinished one, until its files are copied; -1 */
-    int lock_here; /* of the run that it takes the place of, as long */
+    int64_t to;     /* the run of this store, 0: left out */
+    char *to_name;  /* its name, owned */
+    bool written;   /* its row and curves are this run's: files that were there are of other parameters */
+    bool marked;    /* this store's run came without its files, maybe since a kill came between */
+    int lock;       /* of an unfinished one, until its files are copied; -1 */
+    int lock_here;  /* of the run that it takes the place of, as long */
+    bool drop_best; /* that run's best parameters go when it does */
 } item;
 
 typedef struct merge {
@@ -194,11 +196,13 @@ static locus_status compare(const merge *m, const item *from, const lab_run *her
 /* ---- into this store ---- */
 
 /* Of a store that nothing was ever in the runs can have the numbers that they have in the other one: then curves are
- * copied as a whole, and SQLite takes records as they are, in half the time. */
+ * copied as a whole, and SQLite takes records as they are, in less time. Numbers that leave no room for others are not
+ * taken over. */
 static locus_status may_copy_curves(const merge *m, bool *may) {
     static const char sql[] =
         "SELECT NOT EXISTS(SELECT 1 FROM main.run) AND NOT EXISTS(SELECT 1 FROM main.metric) AND NOT EXISTS(SELECT 1 "
-        "FROM main.sqlite_sequence WHERE seq > 0) AND (SELECT sql FROM main.sqlite_master WHERE name = 'metric') = "
+        "FROM main.sqlite_sequence WHERE seq > 0) AND NOT EXISTS(SELECT 1 FROM part.run WHERE id NOT BETWEEN 1 AND "
+        "4294967295) AND (SELECT sql FROM main.sqlite_master WHERE name = 'metric') = "
         "(SELECT sql FROM part.sqlite_master WHERE type = 'table' AND name = 'metric')";
     int64_t answer = 0;
     const locus_status status = lab_store_integer(m->store, sql, &answer, m->error);
@@ -217,9 +221,11 @@ static locus_status check_part(const merge *m, bool *whole) {
     status = lab_store_prepare(m->store, &statement, "PRAGMA part.quick_check(1)", m->error);
     if (status != LOCUS_OK)
         return status;
-    *whole = sqlite3_step(statement) == SQLITE_ROW && strcmp(lab_store_text(statement, 0), "ok") == 0;
+    const int step = sqlite3_step(statement);
+    const char *found = step == SQLITE_ROW ? lab_store_text(statement, 0) : "";
+    *whole = found != NULL && strcmp(found, "ok") == 0;
     sqlite3_finalize(statement);
-    return LOCUS_OK;
+    return found != NULL ? LOCUS_OK : lab_fail_memory(m->error, "a store's check");
 }
 
 static locus_status copy_curves(merge *m) {
@@ -298,16 +304,14 @@ static bool same_folder(const merge *m, const item *from, const lab_run *here) {
            stat(m->other_folder, &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/* The row stays the store's by number and name. Nobody may train it until its files are copied. Its best parameters so
- * far go before the row says that it is another's; of an unfinished run they stand in its checkpoint, too. */
+/* The row stays the store's by number and name. Nobody may train it until its files are copied. */
 static locus_status replace(merge *m, item *from, const lab_run *here) {
     lab_run row = from->run;
     locus_status status = lab_run_hold(m->request->folder, here->name, &from->lock_here, m->error);
     row.id = here->id;
     row.name = here->name;
     from->written = true;
-    if (status == LOCUS_OK && !same_folder(m, from, here))
-        lab_run_remove_file(m->request->folder, here->name, LAB_RUN_BEST);
+    from->drop_best = status == LOCUS_OK && !same_folder(m, from, here);
     status = status == LOCUS_OK ? lab_store_run_update(m->store, &row, m->error) : status;
     if (status == LOCUS_OK)
         status = execute_pair(m, "DELETE FROM main.metric WHERE run = ?1", here->id, 0);
@@ -372,10 +376,15 @@ static locus_status take_all(merge *m) {
         status = take(m, &m->items[i]);
     if (status == LOCUS_OK && m->curves)
         status = drop_strays(m);
-    if (status == LOCUS_OK)
-        return lab_store_commit(m->store, m->error);
-    lab_store_rollback(m->store);
-    return status;
+    if (status != LOCUS_OK) {
+        lab_store_rollback(m->store);
+        return status;
+    }
+    /* Nothing is refused any more. Best parameters go before a row says that they are another run's. */
+    for (size_t i = 0; i < m->count; i++)
+        if (m->items[i].drop_best)
+            lab_run_remove_file(m->request->folder, m->items[i].to_name, LAB_RUN_BEST);
+    return lab_store_commit(m->store, m->error);
 }
 
 /* ---- files ---- */
@@ -473,10 +482,20 @@ static void free_merge(merge *m) {
     lab_store_close(&m->other);
 }
 
+/* Each run that is replaced, and each unfinished one, keeps a lock open. */
+static void allow_files(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 locus_status lab_store_merge(lab_store *store, const lab_merge_request *request, lab_merge_result *result,
                              locus_error *error) {
     merge m = {.store = store, .request = request, .result = result, .error = error};
     *result = (lab_merge_result){0};
+    allow_files();
     locus_status status = check_other(&m);
     status = status == LOCUS_OK ? lab_store_open_reading(&m.other, request->path, error) : status;
     if (status == LOCUS_OK && (m.other_folder = lab_folder_of(request->path)) == NULL)
