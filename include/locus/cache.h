@@ -7,7 +7,8 @@
  * A key is turned once, when it is appended, at its own position: it equals, bit for bit, what locus_apply makes of it
  * in a plan over the whole sequence (on trees and with LieRE, whose products depend on the batch, to rounding).
  * Appending touches nothing that is kept, works in proportion to the new tokens, and takes no memory once as many
- * tokens came at once before; where scores follow distances on a tree, these are prepared anew.
+ * tokens came at once before, unless on trees, for a new branch; where scores follow distances there, these are
+ * prepared anew.
  *
  *   kept      | s0 s0 s0 .  .  . | s1 s1 .  .  .  . |     `capacity` rows for each sequence, one head after the other
  *   new       | s0 | s1 |                                 packed, or [sequences, heads, length, dim] (tensor.h)
@@ -68,8 +69,9 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_cache_queries(locus_cache *cache, co
                                                           const locus_execution *execution, locus_error *error);
 
 /* The plan of the tokens appended last, or of those queries, for locus_apply at other sites (embeddings): queries and
- * keys stand at these tokens. Borrowed from the cache, whose next tokens will be its own; who retains it may keep it
- * beyond the cache's end, when nothing changes it any more. NULL: there are none. */
+ * keys stand at these tokens. Borrowed from the cache until its next append, queries, truncate, evict or insert, and
+ * its end; who retains it keeps it as it is. Caches of one binding on the same positions may give the same one.
+ * NULL: there are none. */
 LOCUS_API const locus_plan *locus_cache_plan(const locus_cache *cache);
 
 /* Softmax attention of the tokens appended last (or of locus_cache_queries), packed alike, over everything kept.

@@ -17,7 +17,7 @@ typedef struct locus_plan locus_plan; /* opaque, immutable, counted */
 /* `keys` NULL means that keys stand where the queries stand (self-attention). Queries and keys must have as many
  * sequences, of the encoding's group. The plan retains binding and positions. Fails with POSITION for positions of
  * another group and for a position that the encoding does not have (outside a learned table, beyond ±2^40), naming
- * it. */
+ * it, and with NUMERIC for a tree's generator that cannot be made of its parameters. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_plan_create(locus_plan **plan, const locus_binding *binding,
                                                         const locus_positions *queries, const locus_positions *keys,
                                                         locus_error *error);
@@ -46,8 +46,8 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_plan_create_with(locus_plan **plan, 
 LOCUS_API LOCUS_MUST_USE locus_status locus_plan_refresh(locus_plan **plan, const locus_binding *binding,
                                                          const locus_execution *execution, locus_error *error);
 
-/* One more owner; from any thread. Returns its argument. A plan of a cache (locus_cache_plan) follows the cache also
- * for those who retain it. */
+/* One more owner; from any thread. Returns its argument. A plan of a cache (locus_cache_plan) that is retained keeps
+ * the tokens that it has now. */
 LOCUS_API locus_plan *locus_plan_retain(const locus_plan *plan);
 /* Lets go of one owner's share. Accepts NULL; nulls the pointer. */
 LOCUS_API void locus_plan_destroy(locus_plan **plan);

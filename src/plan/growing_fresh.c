@@ -100,16 +100,21 @@ void locus_fresh_release(locus_fresh *fresh) {
         destroy_held(&fresh->holder);
 }
 
+static size_t own_bytes(const locus_fresh *fresh) {
+    size_t bytes = sizeof *fresh + fresh->memory.bytes + fresh->room_memory.bytes +
+                   locus_plan_term_bytes(&fresh->plan) + locus_tables_bytes(&fresh->held);
+    for (size_t c = 0; c < fresh->coordinates; c++)
+        bytes += fresh->columns[c].trie ? locus_trie_bytes(fresh->columns[c].trie) : 0;
+    return bytes;
+}
+
 size_t locus_fresh_bytes(const locus_fresh *fresh) {
     if (!fresh)
         return 0;
-    size_t bytes = sizeof *fresh + fresh->memory.bytes + fresh->room_memory.bytes +
-                   locus_plan_term_bytes(&fresh->plan) + locus_tables_bytes(&fresh->held);
-    (void)pthread_mutex_lock(&lock);
-    bytes += fresh->idle ? sizeof *fresh + fresh->idle->memory.bytes + fresh->idle->room_memory.bytes : 0;
+    size_t bytes = own_bytes(fresh);
+    (void)pthread_mutex_lock(&lock); /* nobody uses what is idle, or takes it meanwhile */
+    bytes += fresh->idle ? own_bytes(fresh->idle) : 0;
     (void)pthread_mutex_unlock(&lock);
-    for (size_t c = 0; c < fresh->coordinates; c++)
-        bytes += fresh->columns[c].trie ? locus_trie_bytes(fresh->columns[c].trie) : 0;
     return bytes;
 }
 
@@ -333,21 +338,6 @@ static locus_status place(const locus_growing *g, locus_fresh *fresh, locus_erro
     return status == LOCUS_OK ? locus_plan_place(&fresh->plan, error) : status;
 }
 
-/* growing->fresh becomes `next`. The last one that leaves the old one leaves its memory to those of the new one. */
-static void change(locus_growing *g, locus_fresh *next) {
-    locus_fresh *old = g->fresh;
-    g->fresh = next;
-    if (!old || !have_alone(old)) {
-        locus_fresh_release(old);
-        return;
-    }
-    (void)pthread_mutex_lock(&lock);
-    locus_fresh *idle = next->idle;
-    next->idle = old;
-    (void)pthread_mutex_unlock(&lock);
-    locus_fresh_release(idle);
-}
-
 static locus_fresh *take_idle(locus_fresh *fresh) {
     (void)pthread_mutex_lock(&lock);
     locus_fresh *idle = fresh ? fresh->idle : NULL;
@@ -355,6 +345,23 @@ static locus_fresh *take_idle(locus_fresh *fresh) {
         fresh->idle = NULL;
     (void)pthread_mutex_unlock(&lock);
     return idle;
+}
+
+/* growing->fresh becomes `next`. The last one that leaves the old one leaves its memory to those of the new one; what
+ * was idle beside the old one goes, so that no more than one is. */
+static void change(locus_growing *g, locus_fresh *next) {
+    locus_fresh *old = g->fresh;
+    g->fresh = next;
+    if (!old || !have_alone(old)) {
+        locus_fresh_release(old);
+        return;
+    }
+    locus_fresh_release(take_idle(old));
+    (void)pthread_mutex_lock(&lock);
+    locus_fresh *idle = next->idle;
+    next->idle = old;
+    (void)pthread_mutex_unlock(&lock);
+    locus_fresh_release(idle);
 }
 
 /* Makes growing->fresh one that nobody else has. */

@@ -96,6 +96,7 @@ static size_t carve_backward(const attention_job *job, char *base, backward_work
     w->product = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK, sizeof(real));
     w->row_totals = locus_attention_carve(&carver, ATTENTION_QUERY_BLOCK, sizeof(real));
     w->entered_query = w->own_entered = w->entered_key = NULL;
+    w->first_key = 0;
     if (!job->pairs && job->query_key && job->query_key->enters) {
         w->own_entered = locus_attention_carve(&carver, own * l->ld_key, sizeof(real));
         w->entered_key = locus_attention_carve(&carver, panel * l->ld_key, sizeof(real));

@@ -151,6 +151,8 @@ static void draw_all(locus_generator_draw *draw, const locus_algebraic_blocks *b
     for (size_t table = 0; table < blocks->tables; table++)
         for (size_t i = 0; i < blocks->count; i++) {
             const locus_algebraic_block *block = &blocks->items[i];
+            if (block->generators == 0) /* it may have no parameters at all */
+                continue;
             draw->coordinate = block->coordinate;
             draw->dim = block->dim;
             locus_rotary_frequencies(BASE, block->dim, block->dim / 2, rope);

@@ -122,7 +122,8 @@ static locus_status fail_generator(const locus_tree *tree, size_t number, locus_
 
 static locus_status make_missing(locus_tree_making *making, locus_error *error) {
     const locus_tree *tree = making->tree;
-    const size_t count = tree->tables * making->count, workers = locus_threads();
+    const size_t count = tree->tables * making->count;
+    const size_t workers = count < locus_threads() ? count : locus_threads();
     const size_t own = 2 * tree->dim * tree->dim + tree->dim + locus_skew_work(tree->dim);
     const size_t theirs = locus_orthogonal_work(tree->dim);
     locus_owned passing = {0};
