@@ -216,7 +216,7 @@ def test_positions_are_let_go_of():
     before = len(planning._numbered)
     for shift in range(100):
         locus.torch.attention(q, k, v, "rope", locus.positions(np.arange(L) + shift))
-    assert len(planning._numbered) == before and len(planning._by_place._plans) <= 64
+    assert len(planning._numbered) == before and len(planning._by_place._found) <= 64
 
 
 @pytest.mark.parametrize("spec, compiler", [("rope + alibi", "aot_eager"), ("t5", "aot_eager"), ("t5", "inductor")])

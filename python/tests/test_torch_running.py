@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How calls of locus.torch run: memory, threads of Python and of PyTorch, fork, DataLoader's workers, other Pythons,
-Ctrl-C."""
+"""How calls of locus.torch run: memory, what is kept, threads of Python and of PyTorch, fork, DataLoader's workers, other
+Pythons, Ctrl-C."""
 import gc
 import multiprocessing
 import os
@@ -70,6 +70,181 @@ def test_nothing_leaks():
     calls(90000)
     gc.collect()
     assert resident() - before < 8 << 20
+
+
+# ---- what forms keep ----
+
+
+def from_forms(spec, length=L, **rest):
+    q, k, v = tensors(7, length)
+    return locus.torch.attention(q, k, v, spec, is_causal=True, backend="forms", **rest)
+
+
+def test_programs_are_few():
+    """A scale that is never the same leaves no program, and no mask, behind for each, but for the last calls."""
+    from locus.torch import forms, planning, programs
+    locus.torch.forget()
+    wanted = from_forms("alibi", scale=0.5)
+    kept = len(programs._masks)
+    for step in range(40):
+        from_forms("alibi", scale=0.5 + 0.01 * step)
+    for _, by_device in list(forms._read.values()):
+        for prepared in by_device.values():
+            assert len(prepared.programs._found) <= forms._MOST_PROGRAMS
+    planning._alike.clear()
+    assert len(programs._masks) < kept + forms._MOST_PROGRAMS
+    assert torch.equal(from_forms("alibi", scale=0.5), wanted)
+
+
+def test_masks_are_kept_in_threads(monkeypatch):
+    """One that is too large by itself leaves the others where they are; those used last stay."""
+    from locus.torch import programs
+
+    class Owner:
+        pass
+
+    monkeypatch.setattr(programs, "_masks", type(programs._masks)())
+    monkeypatch.setattr(programs, "_MOST_BYTES", 4000)
+    owners = [Owner() for _ in range(4)]
+    made = [programs._kept(owner, lambda: torch.zeros(300)) for owner in owners[:3]]
+    assert programs._kept(owners[0], lambda: None) is made[0]
+    programs._kept(owners[3], lambda: torch.zeros(2000))
+    assert [key() for key in programs._masks] == [owners[1], owners[2], owners[0]]
+    programs._kept(owners[3], lambda: torch.zeros(500))
+    assert [key() for key in programs._masks] == [owners[0], owners[3]]
+    wrong = []
+
+    def work():
+        for step in range(300):
+            own = owners[step % 4]
+            if programs._kept(own, lambda: torch.full((400,), float(step % 4)))[0] not in (0, step % 4):
+                wrong.append(step)
+            programs._kept(Owner(), lambda: torch.zeros(200))
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    owners.clear()
+    assert not wrong and not programs._masks
+
+
+def test_tables_hold_one_sequence():
+    """Sequences that stand alike share the rows of one, and nothing keeps those of all."""
+    from locus.torch import forms
+    q, k, v = torch.randn(3, 8, H, L, D).unbind()
+    locus.torch.forget()
+    output = locus.torch.attention(q, k, v, "rope", is_causal=True, backend="forms")
+    held = [program[0].tables for _, by_device in list(forms._read.values()) for prepared in by_device.values()
+            for program in prepared.programs._found.values() if program[0] is not None]
+    assert any(tables for tables in held)
+    for tables in held:
+        for table in tables or ():
+            assert table.step == 0 and table.both.untyped_storage().nbytes() == L * 2 * D * 4
+    alone = locus.torch.attention(q[3:4], k[3:4], v[3:4], "rope", is_causal=True, backend="forms")
+    torch.testing.assert_close(output[3:4], alone)
+
+
+def test_positions_are_read_for_each_use():
+    """A tensor that two readers ask for gives each its own."""
+    from locus.torch import planning
+
+    class Elsewhere(torch.Tensor):
+        is_cpu = False
+
+    values = torch.arange(3).as_subclass(Elsewhere)
+    first, second = (lambda x: "first"), (lambda x: "second")
+    for _ in range(2):
+        assert planning.read_once(values, first) == "first" and planning.read_once(values, second) == "second"
+    held = len(planning._read)
+    del values
+    assert len(planning._read) == held - 2
+
+
+def test_masks_of_blocks_wait():
+    """FlexAttention's mask is made only where FlexAttention is taken."""
+    from locus.torch import programs
+    sizes = type("Sizes", (), {"dtype": torch.float32, "n": 8, "heads": H, "scale": 1.0})()
+    calls = []
+    own = programs._Flex(sizes, lambda raw, parameters: None, lambda: calls.append(1), None,
+                         lambda q, k, v, raw, parameters: "other", False)
+    q = torch.zeros(1, H, 8, D)
+    assert own(q, q, q, q, {}) == "other" and not calls
+    own.always = True
+    own(q, q, q, q, {}), own(q, q, q, q, {})
+    assert len(calls) == 1
+
+
+# ---- the kernel of rotations: where it is not taken ----
+
+
+def tables():
+    from locus.torch import turning
+    both, partner = torch.randn(5, 1, 2, D), torch.arange(D, dtype=torch.int32).flip(0)
+    return (turning.Table(both, partner, 0),) * 2
+
+
+def test_kernels_of_a_type(monkeypatch):
+    """A type that Triton cannot compile is told apart from others; too little memory says nothing."""
+    from locus.torch import turning
+    raised = []
+
+    def launched(q, k, tables, back):
+        raised.append(q.dtype)
+        if q.dtype == torch.bfloat16:
+            raise RuntimeError("ptxas: not supported")
+        if q.dtype == torch.float16:
+            raise torch.cuda.OutOfMemoryError("no memory")
+        return q, k
+
+    for name, value in (("_launched", launched), ("triton", torch), ("DEVICES", {"cpu"}), ("_known", {})):
+        monkeypatch.setattr(turning, name, value)
+    serves = (lambda dtype: turning.serves(tables(), dtype, torch.device("cpu")))
+    assert serves(torch.float32) and serves(torch.float64)
+    with pytest.warns(UserWarning, match="bfloat16 here"):
+        assert not serves(torch.bfloat16)
+    assert not serves(torch.bfloat16) and raised.count(torch.bfloat16) == 1
+    for _ in range(2):
+        with pytest.raises(torch.cuda.OutOfMemoryError):
+            serves(torch.float16)
+
+
+def test_tangents_and_many_sequences(monkeypatch):
+    from locus.torch import turning
+    from torch.autograd import forward_ad
+    own, x, tangent = tables(), torch.randn(3, H, 5, D), torch.randn(3, H, 5, D)
+    monkeypatch.setattr(turning, "_launched", lambda *rest: pytest.fail("the kernel was taken"))
+    wanted = turning.plain(x, own[0].both, own[0].partner)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, tangent)
+        found = forward_ad.unpack_dual(turning.turn(dual, dual, own, True)[0])
+        assert torch.equal(found.primal, wanted)
+        torch.testing.assert_close(found.tangent, turning.plain(tangent, own[0].both, own[0].partner))
+    monkeypatch.setattr(turning, "_MOST_SEQUENCES", 2)
+    assert torch.equal(turning.turn(x, x, own, True)[1], wanted)
+
+
+def test_gradients_of_rotations(monkeypatch):
+    """Of any order: each is a rotation."""
+    from locus.torch import turning
+
+    def launched(q, k, tables, back):
+        def one(x, table):
+            c, s = (own.transpose(0, 1) for own in table.both.unbind(2))
+            other = table.partner.long()
+            return x * c + x[..., other] * (s[..., other] if back else s)
+        return one(q, tables[0]), one(k, tables[1])
+
+    monkeypatch.setattr(turning, "_launched", launched)
+    both, partner = torch.randn(5, 1, 2, D, dtype=torch.float64), torch.arange(D, dtype=torch.int32).flip(0)
+    own = (turning.Table(both, partner, 0), turning.Table(both + 1, partner, 0))
+    q, k = (torch.randn(1, H, 5, D, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    call = (lambda q, k: turning.turn(q.tanh(), k.tanh(), own, True))
+    assert torch.autograd.gradcheck(call, (q, k)) and torch.autograd.gradgradcheck(call, (q, k))
+
+
+# ---- threads, processes ----
 
 
 def test_threads_of_python():

@@ -106,8 +106,9 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
     lengths, beginning with 0) sequences are packed, ``[tokens, heads, dim]``.
 
     `positions`: None is 0 … length − 1 in each sequence; else ``[length]``, ``[batch, length]`` or packed ``[tokens]``,
-    with a last axis for coordinates on grids or for branches on trees; or a `locus.positions`. `key_positions`: where
-    keys stand, if elsewhere. `parameters`: what the encoding learns, {name: tensor} or a module of this package;
+    with a last axis for coordinates on grids or for branches on trees; or a `locus.positions`. A tensor on a device is
+    read once for each version that PyTorch counts: writes by `.data`, by kernels of one's own or by a replayed graph are
+    not seen. `key_positions`: where keys stand, if elsewhere. `parameters`: what the encoding learns, {name: tensor} or a module of this package;
     gradients go there, too. None: initial values of seed 0. `is_causal`: queries see keys up to their own index,
     counted from the ends of both where their numbers differ. `dropout_p`: of weights. `backend`: "locus", the
     library's kernels on the CPU; "forms", PyTorch's operations on any device; "auto" chooses by the tensors' device.

@@ -17,6 +17,9 @@ from ..errors import ShapeError, UnsupportedError
 from ..plans import Form, Plan
 from . import flex, programs, turning
 from .operations import Live, cell_values, embedded, fixed_arrays, hides, sees, turned
+from .planning import Kept
+
+_MOST_PROGRAMS = 8  # of a plan on a device: a scale that changes from call to call makes a program each time
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class _Prepared:
         self.fixed = [fixed_arrays(form, device) for form in forms]
         self.stores: List[Dict[Any, Any]] = [{} for _ in forms]
         self.tables: Dict[Any, turning.Table] = {}
-        self.programs: Dict[Any, Optional[programs.Program]] = {}
+        self.programs = Kept(_MOST_PROGRAMS)  # each in a tuple: it may be None
         with torch.inference_mode(False):
             self.blocks, order = _blocks(plan, forms, device)
             sorted_already = bool((order[1:] > order[:-1]).all())
@@ -216,7 +219,7 @@ class _Scores:
     def fused(self, q: Tensor, k: Tensor, v: Tensor, queries: Tensor, keys: Tensor, causal: bool,
               beside: Optional[Tensor], dtype: torch.dtype) -> Tensor:
         """`dtype`: the caller's. PyTorch's kernels for half types serve where a mask only hides; what is added to scores
-        would lose too much in such a type."""
+        is added in float32 here (programs.py adds it in the caller's type, which rounds it)."""
         seen = _seen(self.settings, q.shape[2], k.shape[2], causal, q.device)
         plain = causal and q.shape[2] == k.shape[2] and beside is None and not (
             self.of("cells", "network") or self.settings.get("chunk") or self.settings.get("window"))
@@ -362,10 +365,12 @@ def program(plan: Plan, q: Tensor, k: Tensor, v: Tensor, given: Tuple[str, ...],
     if q.dim() == 3:
         return None
     key = q.shape, k.shape, v.shape, q.dtype, given, causal, scale
-    if key not in prepared.programs:
+    found: Optional[Tuple[Optional[programs.Program]]] = prepared.programs.get(key)
+    if found is None:
         with torch.inference_mode(False), torch.no_grad(), _exact(q.device):
-            prepared.programs[key] = programs.program(prepared, q, k, v, causal, scale, given)
-    return prepared.programs[key]
+            found = (programs.program(prepared, q, k, v, causal, scale, given),)
+        prepared.programs.put(key, found)
+    return found[0]
 
 
 def table(plan: Plan, role: str, x: Tensor) -> turning.Table:
@@ -381,9 +386,13 @@ def table(plan: Plan, role: str, x: Tensor) -> turning.Table:
     return prepared.tables[key]
 
 
+# Where PyTorch cannot say which kinds of devices have autocast, calls switch it off without asking for it.
+_casts = getattr(torch.amp, "is_autocast_available", None)
+
+
 def run(own: programs.Program, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str, Tensor]) -> Optional[Tensor]:
     """None where PyTorch turns out not to compile it."""
-    if torch.is_autocast_enabled(q.device.type):
+    if _casts is None or _casts(q.device.type) and torch.is_autocast_enabled(q.device.type):
         with _exact(q.device):
             return own(q, k, v, parameters)
     return own(q, k, v, parameters)

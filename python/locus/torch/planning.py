@@ -26,34 +26,35 @@ def encoding_named(spec: str) -> Encoding:
     return Encoding(spec)
 
 
-class _Kept:
-    """The plans used last, by key; any number of threads may ask."""
+class Kept:
+    """What was used last, `most` of it, by key; any number of threads may ask."""
 
-    def __init__(self) -> None:
-        self._plans: OrderedDict[Any, Any] = OrderedDict()
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._found: OrderedDict[Any, Any] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: Any) -> Any:
         with self._lock:
-            found = self._plans.get(key)
+            found = self._found.get(key)
             if found is not None:
-                self._plans.move_to_end(key)
+                self._found.move_to_end(key)
             return found
 
     def put(self, key: Any, value: Any) -> None:
         with self._lock:
-            self._plans[key] = value
-            self._plans.move_to_end(key)
-            while len(self._plans) > _MOST_PLANS:
-                self._plans.popitem(last=False)
+            self._found[key] = value
+            self._found.move_to_end(key)
+            while len(self._found) > self._most:
+                self._found.popitem(last=False)
 
     def clear(self) -> None:
         with self._lock:
-            self._plans.clear()
+            self._found.clear()
 
 
-_by_parameters = _Kept()  # (plan, copies of the parameters that it was made with)
-_by_place = _Kept()       # the last plan of an encoding, a shape and positions, whatever its parameters
+_by_parameters = Kept(_MOST_PLANS)  # (plan, copies of the parameters that it was made with)
+_by_place = Kept(_MOST_PLANS)       # the last plan of an encoding, a shape and positions, whatever its parameters
 
 
 def forget() -> None:
@@ -90,16 +91,16 @@ def _array(values: Tensor) -> Any:
 
 # What tensors of a device hold, by the tensors themselves, so that a call does not wait for the device: references, how
 # often they had been written to, and what was read. What a CPU's tensor holds may be changed behind PyTorch's back.
-_read: Dict[int, Tuple[Any, int, Any]] = {}
+_read: Dict[Any, Tuple[Any, int, Any]] = {}
 
 
 def read_once(x: Tensor, read: Callable[[Tensor], Any]) -> Any:
     if x.is_cpu or x.is_inference():
         return read(x)
-    found = _read.get(id(x))
+    key = id(x), read
+    found = _read.get(key)
     if found is None or found[0]() is not x or found[1] != x._version:
-        number = id(x)
-        _read[number] = found = ref(x, lambda _: _read.pop(number, None)), x._version, read(x)
+        _read[key] = found = ref(x, lambda _: _read.pop(key, None)), x._version, read(x)
     return found[2]
 
 

@@ -11,6 +11,7 @@ Where positions change scores, one of three:
   shaw    vectors of keys (`relative`): as masks, with a part of its own of each query"""
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from typing import Any, Callable, Dict, List, Optional, Tuple
 from weakref import ref
@@ -32,21 +33,34 @@ _TILE, _WORK = 1024, 16384  # queries of a tile, or more where sequences times h
 # Masks that are kept, in bytes, of all programs together; those that would not fit are made at each call.
 _MOST_BYTES = 1 << 29
 _masks: OrderedDict[Any, Tensor] = OrderedDict()  # by references to their programs, which forget them when they end
+_lock = threading.Lock()
+
+
+def _bytes(x: Tensor) -> int:
+    return x.numel() * x.element_size()
 
 
 def _kept(owner: Any, make: Callable[[], Tensor]) -> Tensor:
     key = ref(owner)
-    found = _masks.get(key)
-    if found is None:
-        with torch.inference_mode(False), torch.no_grad():
-            found = make()
-        _masks[ref(owner, lambda gone: _masks.pop(gone, None))] = found
-        total = sum(own.numel() * own.element_size() for own in list(_masks.values()))
-        while total > _MOST_BYTES and _masks:
-            _, gone = _masks.popitem(last=False)
-            total -= gone.numel() * gone.element_size()
-    else:
-        _masks.move_to_end(key)
+    with _lock:
+        found = _masks.get(key)
+        if found is not None:
+            _masks.move_to_end(key)
+            return found
+    with torch.inference_mode(False), torch.no_grad():
+        found = make()
+    if _bytes(found) > _MOST_BYTES:
+        return found
+    # A program may end at any moment, in this thread, too, so that its reference takes no lock.
+    own = ref(owner, lambda gone: _masks.pop(gone, None))
+    with _lock:
+        _masks[own] = found
+        total = sum(_bytes(mask) for mask in list(_masks.values()))
+        for oldest in list(_masks):
+            if total <= _MOST_BYTES:
+                break
+            gone = _masks.pop(oldest, None)
+            total -= 0 if gone is None else _bytes(gone)
     return found
 
 
@@ -238,9 +252,10 @@ class _Shaw:
 class _Flex:
     """FlexAttention; what it cannot do here goes to `other`, and so does what that does faster."""
 
-    def __init__(self, sizes: _Sizes, modifier: Callable[[Tensor, Learned], Any], mask: Any, key: Any, other: Any,
-                 always: bool, options: Optional[Dict[str, Any]] = None) -> None:
+    def __init__(self, sizes: _Sizes, modifier: Callable[[Tensor, Learned], Any], mask: Callable[[], Any], key: Any,
+                 other: Any, always: bool, options: Optional[Dict[str, Any]] = None) -> None:
         self.sizes, self.modifier, self.mask, self.key, self.other = sizes, modifier, mask, key, other
+        self.made: Optional[Tuple[Any]] = None  # what `mask` gives, which may be None
         self.options = options
         self.always = always or other is None
 
@@ -249,12 +264,19 @@ class _Flex:
             return self.sizes.n >= FLEX_FROM["learning" if learning else "half"]
         return not learning and self.sizes.n >= FLEX_FROM["single"]
 
+    def _block_mask(self) -> Any:
+        """Made when it is first wanted, since all pairs of queries and keys are looked at."""
+        if self.made is None:
+            with torch.inference_mode(False), torch.no_grad():
+                self.made = (self.mask(),)
+        return self.made[0]
+
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Optional[Tensor]:
         learning = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v, *parameters.values()))
         output = None
         if self.always or self._ahead(learning):
             own = _repeated(k, self.sizes.heads), _repeated(v, self.sizes.heads)
-            output = flex.attention(q, *own, self.modifier(raw, parameters), self.mask, (self.key, learning),
+            output = flex.attention(q, *own, self.modifier(raw, parameters), self._block_mask(), (self.key, learning),
                                     self.sizes.scale, self.options)
         return self.other(q, k, v, raw, parameters) if output is None and self.other is not None else output
 
@@ -356,7 +378,7 @@ def program(prepared: Any, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale:
     scores = _scores(sizes, lives, settings, alike, q, v, given, way)
     if scores is None:
         return None
-    return Program(tables, tables is not None and turning.serves(tables, q.device), scores)
+    return Program(tables, tables is not None and turning.serves(tables, q.dtype, q.device), scores)
 
 
 def _scores(sizes: _Sizes, lives: List[Live], settings: Dict[str, Any], alike: bool, q: Tensor, v: Tensor,
@@ -371,7 +393,7 @@ def _scores(sizes: _Sizes, lives: List[Live], settings: Dict[str, Any], alike: b
 
     def block_mask() -> Any:
         return None if not hides(settings, causal) else flex.block_mask(
-            lambda i, j: sees(settings, causal, i + (n - m), j), m, n, q.device)
+            lambda i, j: sees(settings, causal, i + (n - m), j), m, n, sizes.device)
 
     if len(lives) == 1 and lives[0].kind == "content" and straight and alike and "value_table" not in lives[0].arrays:
         apart = _straight(lives[0], sizes, queries, keys) if causal else None
@@ -382,7 +404,7 @@ def _scores(sizes: _Sizes, lives: List[Live], settings: Dict[str, Any], alike: b
             return shaw
         # Products in the type of queries: in float32 they are too much for the memory of an H100's kernel.
         return _Flex(sizes, lambda raw, own: flex.clipped(shaw.products(raw, own, sizes.dtype), window, apart),
-                     block_mask(), ("shaw", window, apart, hidden), shaw, way == "flex")
+                     block_mask, ("shaw", window, apart, hidden), shaw, way == "flex")
     if any(live.kind != "cells" or live.form.multiplies and not flexible for live in lives):
         return None
     indices = [_cells_by_difference(live, queries, keys) if alike else None for live in lives]
@@ -395,4 +417,4 @@ def _scores(sizes: _Sizes, lives: List[Live], settings: Dict[str, Any], alike: b
     modifier, kind = _modifier(lives, indices, sizes, given)
     sparse = bool(settings.get("window") or settings.get("chunk")) and n >= FLEX_FROM["single"]
     short = flex.SHORT if kind[:1] != ("slope",) and lives and any(index is not None for index in indices) else None
-    return _Flex(sizes, modifier, block_mask(), (kind, hidden), masks, way == "flex" or sparse, short)
+    return _Flex(sizes, modifier, block_mask, (kind, hidden), masks, way == "flex" or sparse, short)

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch.autograd import forward_ad
 
 from .operations import Live, by_head, cosines_of, side, wide
 
@@ -27,6 +27,7 @@ except ImportError:
 # Kinds of devices where the kernel runs.
 DEVICES = {"cuda"}
 _ROWS, _HEADS = 16, 4  # of one program of the kernel
+_MOST_SEQUENCES = 65535  # as many as CUDA's grids have in their third direction
 
 
 class Table:
@@ -73,7 +74,8 @@ def table_of(forms: List[Live], role: str, heads: int, dim: int, sequences: int,
     both = torch.stack((c, s), 2).to(dtype if dtype == torch.float64 else torch.float32)
     apart = both.unflatten(0, (sequences, -1))
     alike = sequences == 1 or bool((apart == apart[:1]).all())
-    return Table(apart[0].contiguous() if alike else both, partner, 0 if alike else tokens // sequences)
+    # A copy: a view would keep the rows of all sequences.
+    return Table(apart[0].clone() if alike and sequences > 1 else both, partner, 0 if alike else tokens // sequences)
 
 
 # ---- PyTorch's operations ----
@@ -109,7 +111,7 @@ if triton is not None:
         if not EACH:
             c, s = tl.load(own + i[None, :], mask=inside), tl.load(own + at_s[None, :], mask=inside)
         for number in tl.static_range(HEADS):
-            head = group * HEADS + number
+            head = (group * HEADS + number).to(tl.int64)
             seen = inside & (head < heads)
             if EACH:
                 c = tl.load(own + head * 2 * DIM + i[None, :], mask=seen)
@@ -178,46 +180,55 @@ def _launched(q: Tensor, k: Tensor, tables: Tuple[Table, Table], back: bool) -> 
 
 class _Turn(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, tables: Tuple[Table, Table], q: Tensor, k: Tensor) -> Tuple[Tensor, Tensor]:
-        ctx.tables = tables
-        return _launched(q, k, tables, False)
+    def forward(ctx: Any, tables: Tuple[Table, Table], back: bool, q: Tensor, k: Tensor) -> Tuple[Tensor, Tensor]:
+        ctx.tables, ctx.back = tables, back
+        return _launched(q, k, tables, back)
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, dq: Tensor, dk: Tensor) -> Tuple[None, Tensor, Tensor]:
-        return (None, *_launched(dq.resolve_neg(), dk.resolve_neg(), ctx.tables, True))
+    def backward(ctx: Any, dq: Tensor, dk: Tensor) -> Tuple[None, None, Tensor, Tensor]:
+        return (None, None, *_by_kernel(dq.resolve_neg(), dk.resolve_neg(), ctx.tables, not ctx.back))
 
 
-def serves(tables: Tuple[Table, Table], device: torch.device) -> bool:
-    """Whether the kernel does it."""
+def _by_kernel(q: Tensor, k: Tensor, tables: Tuple[Table, Table], back: bool) -> Tuple[Tensor, Tensor]:
+    """`back`: by the transposed, as gradients are, whose own gradients are turned forth again."""
+    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad):
+        turned: Tuple[Tensor, Tensor] = _Turn.apply(tables, back, q, k)
+        return turned
+    return _launched(q, k, tables, back)
+
+
+def serves(tables: Tuple[Table, Table], dtype: torch.dtype, device: torch.device) -> bool:
+    """Whether the kernel does it to tensors of this type."""
     return (triton is not None and device.type in DEVICES and (tables[0].heads > 1) == (tables[1].heads > 1)
-            and _compiles(device))
+            and _compiles(dtype, device))
 
 
-_known: Dict[torch.device, bool] = {}
+_known: Dict[Any, bool] = {}
 
 
-def _compiles(device: torch.device) -> bool:
-    """Whether Triton can make kernels here, for which it wants a C compiler and a device that it knows."""
-    if device not in _known:
-        x = torch.zeros((1, 1, 1, 2), device=device)
-        table = Table(torch.zeros((1, 1, 2, 2), device=device), torch.zeros(2, dtype=torch.int32, device=device), 0)
+def _compiles(dtype: torch.dtype, device: torch.device) -> bool:
+    """Whether Triton can make kernels of this type here, for which it wants a C compiler and a device that it knows and
+    that knows the type."""
+    if (dtype, device) not in _known:
+        x = torch.zeros((1, 1, 1, 2), dtype=dtype, device=device)
+        both = torch.zeros((1, 1, 2, 2), dtype=dtype if dtype == torch.float64 else torch.float32, device=device)
+        table = Table(both, torch.zeros(2, dtype=torch.int32, device=device), 0)
         try:
             _launched(x, x, (table, table), False)
-            _known[device] = True
+            _known[dtype, device] = True
+        except torch.cuda.OutOfMemoryError:  # says nothing of compilers
+            raise
         except Exception as error:  # whatever it is, PyTorch's operations do the same
-            _known[device] = False
-            warnings.warn("locus.torch: Triton cannot compile here, so that rotations are several operations: "
-                          f"{type(error).__name__}: {error}".splitlines()[0], stacklevel=2)
-    return _known[device]
+            _known[dtype, device] = False
+            warnings.warn(f"locus.torch: Triton cannot compile for {dtype} here, so that rotations are several "
+                          f"operations: {type(error).__name__}: {error}".splitlines()[0], stacklevel=2)
+    return _known[dtype, device]
 
 
 def turn(q: Tensor, k: Tensor, tables: Tuple[Table, Table], by_kernel: bool) -> Tuple[Tensor, Tensor]:
-    """q and k [sequences, heads, length, dim], each by its table."""
-    if not by_kernel or q.numel() == 0 or k.numel() == 0:
+    """q and k [sequences, heads, length, dim], each by its table. The kernel knows no tangents of forward mode."""
+    if (not by_kernel or q.numel() == 0 or k.numel() == 0 or q.shape[0] > _MOST_SEQUENCES
+            or forward_ad._current_level >= 0):
         of_q, of_k = tables
         return plain(q, of_q.both, of_q.partner, of_q.step), plain(k, of_k.both, of_k.partner, of_k.step)
-    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad):
-        turned: Tuple[Tensor, Tensor] = _Turn.apply(tables, q, k)
-        return turned
-    return _launched(q, k, tables, False)
+    return _by_kernel(q, k, tables, False)
