@@ -199,7 +199,7 @@ def test_kernels_of_a_type(monkeypatch):
         return q, k
 
     for name, value in (("_launched", launched), ("triton", torch), ("DEVICES", {"cpu"}), ("_known", {})):
-        monkeypatch.setattr(turning, name, value)
+        monkeypatch.setattr(turning, name, value)  # its `triton` says that there is one
     serves = (lambda dtype: turning.serves(tables(), dtype, torch.device("cpu")))
     assert serves(torch.float32) and serves(torch.float64)
     with pytest.warns(UserWarning, match="bfloat16 here"):
@@ -242,6 +242,14 @@ def test_gradients_of_rotations(monkeypatch):
     q, k = (torch.randn(1, H, 5, D, dtype=torch.float64, requires_grad=True) for _ in range(2))
     call = (lambda q, k: turning.turn(q.tanh(), k.tanh(), own, True))
     assert torch.autograd.gradcheck(call, (q, k)) and torch.autograd.gradgradcheck(call, (q, k))
+
+
+def test_compilers_that_choose_no_kernels(monkeypatch):
+    """On CUDA an older PyTorch's compiler is given the operator instead."""
+    from locus.torch import compiled
+    assert compiled.serves("rope", True) and compiled.serves("rope", False) and not compiled.serves("alibi", True)
+    monkeypatch.setattr(compiled, "_CHOOSES", False)
+    assert not compiled.serves("rope", True) and compiled.serves("rope", False)
 
 
 # ---- threads, processes ----

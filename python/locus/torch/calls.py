@@ -149,7 +149,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
         return eager.attention(q, k, v, learned, places, own_offsets, seed, spec, is_causal, factor, float(dropout_p),
                                chosen, bias, said)
     if (torch.compiler.is_compiling() and chosen == "forms" and not (learned or dropout_p)
-            and positions is key_positions is own_offsets is bias is None and compiled.serves(spec)):
+            and positions is key_positions is own_offsets is bias is None and compiled.serves(spec, q.is_cuda)):
         return compiled.attention(q, k, v, spec, is_causal, factor)
     own, place = placed(positions, q.device)
     keys, key_place = placed(key_positions, q.device)

@@ -13,12 +13,18 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from . import forms, turning
 from .planning import encoding_named, plan_for, sizes_of
 
+# PyTorch's compiler follows a choice of kernels, which CUDA wants (forms.py says why), from 2.6 on.
+_CHOOSES = tuple(int(x) for x in torch.__version__.split(".")[:2]) >= (2, 6)
 _KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
+def serves(spec: str, on_cuda: bool) -> bool:
+    """Whether that is all that an encoding does, with tables that all heads share, and can be compiled there."""
+    return (_CHOOSES or not on_cuda) and _only_turns(spec)
+
+
 @torch.compiler.assume_constant_result
-def serves(spec: str) -> bool:
-    """Whether that is all that an encoding does, with tables that all heads share."""
+def _only_turns(spec: str) -> bool:
     sizes = {"heads": 2, "head_dim": 64, "kv_heads": 2, "value_dim": 64, "model_dim": None}
     try:
         own = encoding_named(spec)

@@ -20,8 +20,9 @@ from .operations import Live, by_head, cosines_of, side, wide
 
 try:
     import triton
-    import triton.language as tl
-except ImportError:
+
+    from .rotation import kernel
+except Exception:  # no Triton, one that fails, or a package without its sources, which Triton reads
     triton = None
 
 # Kinds of devices where the kernel runs.
@@ -94,45 +95,6 @@ def plain(x: Tensor, both: Tensor, partner: Tensor, step: int = 0) -> Tensor:
 
 # ---- one kernel ----
 
-if triton is not None:
-    @triton.jit
-    def _part(x, y, table, partner, tile, group, batch, x_batch,  # type: ignore[no-untyped-def]
-              x_head, x_row, y_batch, y_head, y_row, rows, heads, step, BACK: tl.constexpr, EACH: tl.constexpr,
-              DIM: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, HEADS: tl.constexpr):
-        row, i = tile * ROWS + tl.arange(0, ROWS), tl.arange(0, WIDTH)
-        other = tl.load(partner + i, mask=i < DIM, other=0)
-        inside = (row < rows)[:, None] & (i < DIM)[None, :]
-        far, wide_batch = row.to(tl.int64)[:, None], batch.to(tl.int64)
-        per_row = 2 * DIM * (heads if EACH else 1)
-        own = table + (wide_batch * step + far) * per_row
-        from_x = x + wide_batch * x_batch + far * x_row
-        to_y = y + wide_batch * y_batch + far * y_row
-        at_s = DIM + (other if BACK else i)  # its transpose, for gradients
-        if not EACH:
-            c, s = tl.load(own + i[None, :], mask=inside), tl.load(own + at_s[None, :], mask=inside)
-        for number in tl.static_range(HEADS):
-            head = (group * HEADS + number).to(tl.int64)
-            seen = inside & (head < heads)
-            if EACH:
-                c = tl.load(own + head * 2 * DIM + i[None, :], mask=seen)
-                s = tl.load(own + head * 2 * DIM + at_s[None, :], mask=seen)
-            a = tl.load(from_x + head * x_head + i[None, :], mask=seen).to(c.dtype)
-            b = tl.load(from_x + head * x_head + other[None, :], mask=seen).to(c.dtype)
-            tl.store(to_y + head * y_head + i[None, :], (a * c + b * s).to(y.dtype.element_ty), mask=seen)
-
-    @triton.jit(do_not_specialize=["q_rows", "k_rows", "q_groups", "q_step", "k_step"])
-    def _kernel(q, k, q_out, k_out, q_table, k_table, partner, q_batch,  # type: ignore[no-untyped-def]
-                q_head, q_row, k_batch, k_head, k_row, r_batch, r_head, r_row, t_batch, t_head, t_row, q_rows, k_rows,
-                q_heads, k_heads, q_groups, q_step, k_step, BACK: tl.constexpr, EACH: tl.constexpr,
-                DIM: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, HEADS: tl.constexpr):
-        tile, group, batch = tl.program_id(0), tl.program_id(1), tl.program_id(2)
-        if group < q_groups:
-            _part(q, q_out, q_table, partner, tile, group, batch, q_batch, q_head, q_row, r_batch, r_head, r_row,
-                  q_rows, q_heads, q_step, BACK, EACH, DIM, WIDTH, ROWS, HEADS)
-        else:
-            _part(k, k_out, k_table, partner, tile, group - q_groups, batch, k_batch, k_head, k_row, t_batch, t_head,
-                  t_row, k_rows, k_heads, k_step, BACK, EACH, DIM, WIDTH, ROWS, HEADS)
-
 
 def _ready(q: Tensor, k: Tensor, made: Tensor, other: Tensor, tables: Tuple[Table, Table], back: bool
            ) -> Tuple[Any, Tuple[Any, ...]]:
@@ -145,7 +107,7 @@ def _ready(q: Tensor, k: Tensor, made: Tensor, other: Tensor, tables: Tuple[Tabl
             groups, tables[0].step, tables[1].step, back, tables[0].heads > 1, dim, triton.next_power_of_2(dim), _ROWS,
             _HEADS)
     constant = (tables[0].both, tables[1].both, tables[0].partner)
-    compiled = _kernel[grid](q, k, made, other, *constant, *rest)
+    compiled = kernel[grid](q, k, made, other, *constant, *rest)
     known = *(x.data_ptr() for x in constant), *rest
     try:
         run = compiled[grid]
