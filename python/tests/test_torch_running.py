@@ -80,6 +80,13 @@ def from_forms(spec, length=L, **rest):
     return locus.torch.attention(q, k, v, spec, is_causal=True, backend="forms", **rest)
 
 
+def held_programs():
+    """All that plans have, by plan."""
+    from locus.torch import forms
+    return [[own for own, in prepared.programs._found.values()] for _, by_device in list(forms._read.values())
+            for prepared in by_device.values()]
+
+
 def test_programs_are_few():
     """A scale that is never the same leaves no program, and no mask, behind for each, but for the last calls."""
     from locus.torch import forms, planning, programs
@@ -88,9 +95,7 @@ def test_programs_are_few():
     kept = len(programs._masks)
     for step in range(40):
         from_forms("alibi", scale=0.5 + 0.01 * step)
-    for _, by_device in list(forms._read.values()):
-        for prepared in by_device.values():
-            assert len(prepared.programs._found) <= forms._MOST_PROGRAMS
+    assert max(map(len, held_programs())) == forms._MOST_PROGRAMS
     planning._alike.clear()
     assert len(programs._masks) < kept + forms._MOST_PROGRAMS
     assert torch.equal(from_forms("alibi", scale=0.5), wanted)
@@ -130,14 +135,40 @@ def test_masks_are_kept_in_threads(monkeypatch):
     assert not wrong and not programs._masks
 
 
+@pytest.mark.parametrize("spec", ["rope + alibi", "relative(window=4)"])
+def test_captured(monkeypatch, spec):
+    """While a graph is captured nothing that it makes is kept, and what it reads outlives the plan."""
+    from locus.torch import operations, programs
+    locus.torch.forget()
+    monkeypatch.setattr(programs, "_masks", type(programs._masks)())
+    monkeypatch.setattr(programs, "_captured", {})
+    wanted = from_forms(spec)
+    assert not programs._captured
+    rows = [own.scores for programs_of in held_programs() for own in programs_of
+            if own is not None and isinstance(own.scores, programs._Shaw)]
+    assert bool(rows) == ("relative" in spec)
+    for own in rows:
+        own.masks.clear()
+    programs._masks.clear()
+    for module in (operations, programs):
+        monkeypatch.setattr(module, "capturing", lambda: True)
+    assert torch.equal(from_forms(spec), wanted)
+    assert not programs._masks and not any(own.masks for own in rows)
+    assert [type(own) for own in programs._captured.values()] == [programs.Program]
+    monkeypatch.setattr(programs, "capturing", lambda: False)
+    from_forms(spec)
+    monkeypatch.setattr(programs, "capturing", lambda: True)
+    from_forms(spec)
+    assert len(programs._captured) == 1 + len(programs._masks)
+    assert all(any(own is mask for own in programs._captured.values()) for mask in programs._masks.values())
+
+
 def test_tables_hold_one_sequence():
     """Sequences that stand alike share the rows of one, and nothing keeps those of all."""
-    from locus.torch import forms
     q, k, v = torch.randn(3, 8, H, L, D).unbind()
     locus.torch.forget()
     output = locus.torch.attention(q, k, v, "rope", is_causal=True, backend="forms")
-    held = [program[0].tables for _, by_device in list(forms._read.values()) for prepared in by_device.values()
-            for program in prepared.programs._found.values() if program[0] is not None]
+    held = [own.tables for programs_of in held_programs() for own in programs_of if own is not None]
     assert any(tables for tables in held)
     for tables in held:
         for table in tables or ():
@@ -162,18 +193,18 @@ def test_positions_are_read_for_each_use():
     assert len(planning._read) == held - 2
 
 
-def test_masks_of_blocks_wait():
+def test_masks_of_blocks_wait(monkeypatch):
     """FlexAttention's mask is made only where FlexAttention is taken."""
-    from locus.torch import programs
+    from locus.torch import flex, programs
+    monkeypatch.setattr(flex, "attention", lambda q, k, v, modified, mask, *rest: mask)
     sizes = type("Sizes", (), {"dtype": torch.float32, "n": 8, "heads": H, "scale": 1.0})()
     calls = []
-    own = programs._Flex(sizes, lambda raw, parameters: None, lambda: calls.append(1), None,
+    own = programs._Flex(sizes, lambda raw, parameters: None, lambda: calls.append(1) or "mask", None,
                          lambda q, k, v, raw, parameters: "other", False)
     q = torch.zeros(1, H, 8, D)
     assert own(q, q, q, q, {}) == "other" and not calls
     own.always = True
-    own(q, q, q, q, {}), own(q, q, q, q, {})
-    assert len(calls) == 1
+    assert own(q, q, q, q, {}) == own(q, q, q, q, {}) == "mask" and len(calls) == 1
 
 
 # ---- the kernel of rotations: where it is not taken ----

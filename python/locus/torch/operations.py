@@ -19,6 +19,12 @@ def wide(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
+def capturing() -> bool:
+    """Whether a CUDA graph takes down what is launched: nothing is computed until it is replayed, so that nothing that is
+    made now may be kept for others."""
+    return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+
+
 class Live:
     """A form on a device, with parameters in the place of the arrays that hold them; those that the caller does not give
     are the plan's own."""
@@ -58,7 +64,10 @@ class Live:
         """What depends on nothing that is learned is made once for the plan and the device."""
         if key not in self._store:
             with torch.inference_mode(False), torch.no_grad():
-                self._store[key] = make()
+                made = make()
+            if capturing():
+                return made
+            self._store[key] = made
         return self._store[key]
 
 

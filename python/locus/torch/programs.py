@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from . import flex, turning
-from .operations import Live, by_head, cell_values, hides, sees
+from .operations import Live, by_head, capturing, cell_values, hides, sees
 
 Learned = Dict[str, Tensor]
 HALF = (torch.bfloat16, torch.float16)
@@ -34,6 +34,8 @@ _TILE, _WORK = 1024, 16384  # queries of a tile, or more where sequences times h
 _MOST_BYTES = 1 << 29
 _masks: OrderedDict[Any, Tensor] = OrderedDict()  # by references to their programs, which forget them when they end
 _lock = threading.Lock()
+# What CUDA graphs were captured with: they read it whenever they are replayed, and nobody tells when they end.
+_captured: Dict[int, Any] = {}
 
 
 def _bytes(x: Tensor) -> int:
@@ -46,10 +48,12 @@ def _kept(owner: Any, make: Callable[[], Tensor]) -> Tensor:
         found = _masks.get(key)
         if found is not None:
             _masks.move_to_end(key)
+            if capturing():
+                _captured[id(found)] = found
             return found
     with torch.inference_mode(False), torch.no_grad():
         found = make()
-    if _bytes(found) > _MOST_BYTES:
+    if _bytes(found) > _MOST_BYTES or capturing():
         return found
     # A program may end at any moment, in this thread, too, so that its reference takes no lock.
     own = ref(owner, lambda gone: _masks.pop(gone, None))
@@ -225,7 +229,9 @@ class _Shaw:
                          - torch.arange(queries, device=self.sizes.device)[:, None])
                 rows = torch.clamp(apart + self.apart, -self.window, self.window) + self.window
                 hidden = apart > self.sizes.n - self.sizes.m if self.sizes.causal else None
-                self.masks[key] = rows, hidden
+            if capturing():
+                return rows, hidden
+            self.masks[key] = rows, hidden
         return self.masks[key]
 
     def products(self, raw: Tensor, parameters: Learned, dtype: torch.dtype) -> Tensor:
@@ -268,7 +274,10 @@ class _Flex:
         """Made when it is first wanted, since all pairs of queries and keys are looked at."""
         if self.made is None:
             with torch.inference_mode(False), torch.no_grad():
-                self.made = (self.mask(),)
+                made = self.mask()
+            if capturing():
+                return made
+            self.made = (made,)
         return self.made[0]
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Optional[Tensor]:
@@ -297,6 +306,8 @@ class Program:
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, parameters: Learned) -> Optional[Tensor]:
         raw = q
+        if capturing():
+            _captured[id(self)] = self
         if self.tables is not None:
             q, k = turning.turn(q, k, self.tables, self.by_kernel)
         return self.scores(q, k, v, raw, parameters)
