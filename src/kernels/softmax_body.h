@@ -130,9 +130,10 @@ static void KERNEL(softmax_run)(const locus_score_rows *rows, size_t first, size
 }
 
 static void KERNEL(softmax_rows)(const locus_score_rows *rows, real *score, real *top, real *total, real *factor) {
-    for (size_t i = 0; i < rows->rows; i += SOFTMAX_ROWS)
-        KERNEL(softmax_run)
-    (rows, i, rows->rows - i < SOFTMAX_ROWS ? rows->rows : i + SOFTMAX_ROWS, score, top, total, factor);
+    for (size_t i = 0, end; i < rows->rows; i = end) {
+        end = rows->rows - i < SOFTMAX_ROWS ? rows->rows : i + SOFTMAX_ROWS;
+        KERNEL(softmax_run)(rows, i, end, score, top, total, factor);
+    }
 }
 
 static void KERNEL(softmax_rows_backward)(const locus_score_rows *rows, const real *log_sum_exp, const real *delta,

@@ -13,7 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from . import forms, turning
 from .planning import encoding_named, plan_for, sizes_of
 
-# PyTorch's compiler follows a choice of kernels, which CUDA wants (forms.py says why), from 2.6 on.
+# PyTorch's compiler follows a choice of kernels, which CUDA wants (programs.py says why), from 2.6 on.
 _CHOOSES = tuple(int(x) for x in torch.__version__.split(".")[:2]) >= (2, 6)
 _KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 

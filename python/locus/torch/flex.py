@@ -24,7 +24,7 @@ MOST = 16
 _programs: Dict[Any, Any] = {}
 _failed: Set[Any] = set()  # sizes
 _done: Set[Any] = set()    # sizes; where three failed before any was done, it is not tried again
-# float32 as three products of TF32, as exact as float32's own and three times as fast.
+# float32 as three products of TF32, within the tests' tolerance of float32's own and three times as fast.
 _EXACT = {"FLOAT32_PRECISION": "'tf32x3'"}
 # Where numbers in float32 are looked up by i − j, Triton fetches them ahead as it does keys: with the three stages that
 # it would take, a kernel of an H100 has too little memory.

@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import ShapeError, UnsupportedError
 from ..plans import Form, Plan
@@ -171,14 +170,6 @@ def _seen(settings: Dict[str, Any], m: int, n: int, causal: bool, device: torch.
     return sees(settings, causal, t, j).expand(m, n)
 
 
-def _trusted_kernels(*inputs: Tensor) -> ContextManager[Any]:
-    """All but cuDNN's where gradients are wanted: PyTorch 2.11 keeps the plan of its backward by shapes without the
-    layout of the output's gradient, so that a second layout gets wrong gradients in silence."""
-    if torch.is_grad_enabled() and any(x.is_cuda and x.requires_grad for x in inputs):
-        return sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH])
-    return nullcontext()
-
-
 class _Scores:
     """What the forms of roles () do to scores."""
 
@@ -226,9 +217,7 @@ class _Scores:
         mask = None if plain else self.bias(q, queries, keys, seen, beside)
         if mask is None or mask.dtype == torch.bool:
             q, k, v = q.to(dtype), k.to(dtype), v.to(dtype)
-        with _trusted_kernels(q, k, v):
-            output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=plain, scale=self.scale)
-        return _computed(output)
+        return _computed(programs.attended(q, k, v, mask, plain, self.scale))
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, queries: Tensor, keys: Tensor, causal: bool,
                dropout: float, generator: Optional[torch.Generator], beside: Optional[Tensor], dtype: torch.dtype

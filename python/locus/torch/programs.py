@@ -89,20 +89,6 @@ def _cells_by_difference(live: Live, queries: Any, keys: Any) -> Optional[Tensor
     return torch.from_numpy(own).to(live.arrays["query_cell"].device)
 
 
-def _seen(settings: Dict[str, Any], causal: bool, m: int, n: int) -> Optional[Callable[[Tensor], Tensor]]:
-    """Of differences, which pairs are seen; None where that says nothing."""
-    window = settings.get("window")
-    if not (causal or window):
-        return None
-
-    def seen(d: Tensor) -> Tensor:
-        own = d + (n - m)
-        shown = own >= 0 if causal else own == own
-        return shown & (own.abs() < window) if window else shown
-
-    return seen
-
-
 class _Sizes:
     def __init__(self, q: Tensor, k: Tensor, causal: bool, scale: float, queries: Tensor, keys: Tensor) -> None:
         self.batch, self.heads, self.m, self.dim = q.shape
@@ -157,8 +143,10 @@ def _repeated(x: Tensor, heads: int) -> Tensor:
     return x if x.shape[1] == heads else x.repeat_interleave(heads // x.shape[1], 1)
 
 
-def _attended(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], causal: bool, scale: float) -> Tensor:
-    """PyTorch's attention; cuDNN's kernel is left out where gradients are wanted (forms.py says why)."""
+def attended(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], causal: bool, scale: float) -> Tensor:
+    """PyTorch's attention; without cuDNN's kernel, which takes half types, where gradients are wanted: PyTorch 2.11 keeps
+    the plan of its backward by shapes without the layout of the output's gradient, so that a second layout gets wrong
+    gradients in silence."""
     groups: Dict[str, bool] = {}
     if q.shape[1] != k.shape[1]:
         if _GROUPS and mask is None and q.dtype in HALF:
@@ -186,10 +174,10 @@ class _Masks:
         d = _differences(self.tiles, sizes.m, sizes.n, sizes.device)
         self.lives = [live.among(index[d + sizes.n - 1]) for live, index in zip(lives, indices)]
         self.learns = any(_learning(live, given) for live in lives)
-        seen = _seen(settings, sizes.causal, sizes.m, sizes.n)
         self.hidden = torch.zeros((1, len(d)), dtype=sizes.wide, device=sizes.device)
-        if seen is not None:
-            self.hidden.masked_fill_(~seen(d), -torch.inf)
+        if hides(settings, sizes.causal):  # whether key 0 is seen from so far behind
+            seen = sees(settings, sizes.causal, d + (sizes.n - sizes.m), torch.zeros_like(d))
+            self.hidden.masked_fill_(~seen, -torch.inf)
 
     def mask(self, parameters: Learned) -> Tensor:
         total = self.hidden
@@ -202,9 +190,9 @@ class _Masks:
         mask = self.mask(parameters) if self.learns else _kept(self, lambda: self.mask(parameters))
         sizes, tiles = self.sizes, self.tiles
         if len(tiles.spans) == 1:
-            return _attended(q, k, v, tiles.part(mask, tiles.spans[0])[None], False, sizes.scale)
+            return attended(q, k, v, tiles.part(mask, tiles.spans[0])[None], False, sizes.scale)
         k, v = _repeated(k, sizes.heads), _repeated(v, sizes.heads)
-        return torch.cat([_attended(part, k[:, :, span[2]:span[3]], v[:, :, span[2]:span[3]],
+        return torch.cat([attended(part, k[:, :, span[2]:span[3]], v[:, :, span[2]:span[3]],
                                     tiles.part(mask, span)[None], False, sizes.scale)
                           for part, span in zip(q.split(tiles.size, 2), tiles.spans)], 2)
 
@@ -251,7 +239,7 @@ class _Shaw:
             bias = products.gather(-1, rows.expand(*products.shape[:2], -1, -1))
             bias = bias if hidden is None else bias.masked_fill(hidden, -torch.inf)
             bias = F.pad(bias.to(sizes.dtype), (near, -high % 8))[..., :high]
-            outputs.append(_attended(part, k[:, :, low:high], v[:, :, low:high], bias, False, sizes.scale))
+            outputs.append(attended(part, k[:, :, low:high], v[:, :, low:high], bias, False, sizes.scale))
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs, 2)
 
 
@@ -295,7 +283,7 @@ class _Plain:
         self.sizes, self.causal = sizes, sizes.causal and sizes.m > 1
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
-        return _attended(q, k, v, None, self.causal, self.sizes.scale)
+        return attended(q, k, v, None, self.causal, self.sizes.scale)
 
 
 class Program:
