@@ -118,7 +118,7 @@ for part in "$@"; do
         peer bench/peer_apply.py
         ;;
     *)
-        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, linalg, scores, step, tree-step, image-step, decoder-step, torch, peers and ranks" >&2
+        echo "bench: unknown part '$part': there are plans, parallel, kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, linalg, scores, step, tree-step, image-step, decoder-step, torch, peers and ranks" >&2
         exit 2
         ;;
     esac

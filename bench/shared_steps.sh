@@ -16,6 +16,7 @@ export OMPI_MCA_btl=self,vader,tcp
 counts=${LOCUS_RANKS:-0 2 1 4}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 words='--task reverse --encoding algebraic(group=seq)'
 trees='--task tree-ops --encoding algebraic(group=tree:2)'
 decoder='--task addition --encoding roper'

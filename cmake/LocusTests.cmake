@@ -14,7 +14,7 @@ function(locus_sort_programs files programs parts)
   set(without "")
   foreach(file IN LISTS files)
     file(STRINGS ${file} lab
-         REGEX "#include \"((rope|io|bound|check|fold|jobs|text|nn|model|ranks|task|train|report)/|(golden|model_differences|command|options|output)\\.h\")")
+         REGEX "#include \"((rope|io|bound|check|fold|jobs|bench|samples|kinds|text|nn|model|ranks|task|train|report)/|(golden|model_differences|command|options|output)\\.h\")")
     if(lab AND NOT LOCUS_LAB)
       continue()
     endif()

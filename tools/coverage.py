@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Lines that the tests reach, room by room.
 
-Builds the preset `coverage` (clang's source-based coverage), runs every test once with profiles of its own, reads them
-with llvm-profdata and llvm-cov, and prints a table by room and the files with most lines missing.
+Runs every test of build/coverage (which ./dev coverage builds, with clang's source-based coverage) once with profiles of
+its own, reads them with llvm-profdata and llvm-cov, and prints a table by room and the files with most lines missing.
 
 Usage: python3 tools/coverage.py [--jobs N] [--missing N] [--only REGEX]   (./dev coverage; Python's own library alone)"""
 import argparse
@@ -43,10 +43,10 @@ def listed_tests(build):
     return tests
 
 
-def program_of(test, build):
+def program_of(test):
     """The binary whose coverage a test shows: the test itself, or for a script the program `locus`."""
     command = test["command"][0]
-    return command if str(build) in command else str(build / "locus")
+    return command if str(BUILD) in command else str(BUILD / "locus")
 
 
 def run_test(test, profiles):
@@ -85,7 +85,7 @@ def measure(test):
     """Runs one test; returns what it reached and every line of code that its binary holds."""
     profiles = BUILD / "profiles"
     status, output = run_test(test, profiles)
-    files = read_lines(program_of(test, BUILD), profiles / test["name"], profiles / f"{test['name']}.profdata")
+    files = read_lines(program_of(test), profiles / test["name"], profiles / f"{test['name']}.profdata")
     shutil.rmtree(profiles / test["name"], ignore_errors=True)
     (profiles / f"{test['name']}.profdata").unlink(missing_ok=True)
     return status, output, files

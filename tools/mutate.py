@@ -512,7 +512,8 @@ def rows_of(results):
 
 def drawn(seed, count):
     """The first places of a seed, remembered, because finding all takes a minute."""
-    store = FOLDER / f"places-{seed}.json"
+    head = subprocess.run(["git", "-C", str(SOURCE), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    store = FOLDER / f"places-{seed}-{head}.json"
     if not store.exists():
         places = all_places()
         random.Random(seed).shuffle(places)
@@ -521,6 +522,8 @@ def drawn(seed, count):
 
 
 def run(options):
+    if subprocess.run(["git", "-C", str(SOURCE), "diff", "--quiet", "HEAD", "--", "src", "lab", "cli"]).returncode:
+        sys.exit("mutate: src, lab or cli differ from the last commit, whose places mutants are")
     FOLDER.mkdir(parents=True, exist_ok=True)
     results = FOLDER / f"seed-{options.seed}.jsonl"
     places = drawn(options.seed, options.count)

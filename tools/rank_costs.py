@@ -223,6 +223,9 @@ def main():
     near = [line for line in wires if line["rate"] == "memory" and "peer" not in line] + pairs
     memory = max([4.0 * line["parameters"] / line["exchange_best"] for line in near] or [1e9])
     print_wires(wires)
+    for line in lines:
+        if "memory" in line:
+            print(f"locus train, {line['task']}, {line['ranks']} ranks: peak {line['memory'] / 1e6:.0f} MB")
     print(f"exchange in memory: {memory / 1e9:.2f} GB/s, copies and additions included")
     trainings = {task: Training(group, memory) for task, group in sorted(steps.items())}
     for training in trainings.values():

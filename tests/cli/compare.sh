@@ -53,12 +53,7 @@ grep -q '^sinusoidal' table || fail "the other cell is missing: $(cat table)"
 "$locus" compare --task copy --encodings none,rope --jobs 2 --threads 1 --steps 100000 --no-page --restart \
     --store long/locus.db 2>err &
 process=$!
-tries=0
-until [ "$("$locus" runs --store long/locus.db 2>/dev/null | grep -c started)" = 2 ]; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 300 ] || fail "it does not start: $(cat err)"
-    sleep 0.1
-done
+until_so "it does not start" started 2 long/locus.db
 kill -INT "$process"
 got=0
 wait "$process" || got=$?

@@ -54,34 +54,20 @@ part="roper --columns text --rows rope --seeds 1"
 step() {
     "$locus" reproduce $part --list --json 2>/dev/null | sed -n 's/.*"state":[[:space:]]*"\(.*\)".*/\1/p'
 }
+is_at() { step | grep -q "$1"; }
 # shellcheck disable=SC2086
 "$locus" reproduce $part >out 2>err &
 process=$!
-tries=0
-until step | grep -q 'begun,'; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 300 ] || fail "it does not start: $(cat err)"
-    sleep 0.1
-done
+until_so "it does not start" is_at 'begun,'
 sleep 0.3
 kill -KILL "$process"
 wait "$process" 2>/dev/null || :
-tries=0
-until step | grep -q 'stopped at step'; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 300 ] || fail "the training of a killed program goes on: $(step)"
-    sleep 0.1
-done
+until_so "the training of a killed program goes on" is_at 'stopped at step'
 # Ctrl-C: what there is is shown and written, and how to go on is told.
 # shellcheck disable=SC2086
 "$locus" reproduce $part --no-page >out 2>err &
 process=$!
-tries=0
-until step | grep -q 'begun,'; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 300 ] || fail "it does not start again: $(cat err)"
-    sleep 0.1
-done
+until_so "it does not start again" is_at 'begun,'
 kill -INT "$process"
 got=0
 wait "$process" || got=$?
@@ -89,7 +75,6 @@ wait "$process" || got=$?
 grep -q '^locus: stopped with 0 of 1 trainings done; to go on: locus reproduce roper' err || fail "Ctrl-C: $(cat err)"
 grep -q '0 of 1 trainings done.*missing' out || fail "nothing is shown after Ctrl-C: $(cat out)"
 grep -q '0 of 1 done: \*\*not finished\*\*' runs/reproduce-roper-smoke-text-rope.md || fail "no file after Ctrl-C"
-
 
 # shellcheck disable=SC2086
 "$locus" reproduce $part --no-page >out 2>err || fail "it did not go on: $?, $(cat err)"

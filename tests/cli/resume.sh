@@ -34,12 +34,7 @@ cp whole/run/best.safetensors whole/run/last.safetensors
 # Ctrl-C: exit 1, a line that says how to go on, a checkpoint, a row that says stopped.
 "$locus" train --task copy --encoding rope --store stopped/locus.db --steps 100000 --threads 1 2>err &
 process=$!
-tries=0
-until [ "$("$locus" runs --store stopped/locus.db 2>/dev/null | grep -c started)" = 1 ]; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 300 ] || fail "it does not start: $(cat err)"
-    sleep 0.1
-done
+until_so "it does not start" started 1 stopped/locus.db
 kill -INT "$process"
 got=0
 wait "$process" || got=$?
@@ -54,12 +49,7 @@ grep -q '^locus: to go on: locus train --task copy --encoding rope --store stopp
 for signal in TERM USR1; do
     (train --store term/locus.db --name run --steps 100000) 2>err &
     process=$!
-    tries=0
-    until [ "$("$locus" runs --store term/locus.db 2>/dev/null | grep -c started)" = 1 ]; do
-        tries=$((tries + 1))
-        [ "$tries" -lt 300 ] || fail "it does not start: $(cat err)"
-        sleep 0.1
-    done
+    until_so "it does not start" started 1 term/locus.db
     sleep 0.3
     kill -$signal "$process"
     got=0

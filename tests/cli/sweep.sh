@@ -92,12 +92,8 @@ got=0
 # shellcheck disable=SC2086
 "$locus" compare $tiny --steps 1200 --evaluate-every 100 --only 1 --store early/part.db --quiet 2>err &
 process=$!
-tries=0
-until [ -e early/copy-rope-*/lock ] && "$locus" runs --store early/part.db --format csv 2>/dev/null | grep -q ',[1-9][0-9]*/1200,'; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 300 ] || fail "it does not start: $(cat err)"
-    sleep 0.1
-done
+is_on() { [ -e early/copy-rope-*/lock ] && "$locus" runs --store early/part.db --format csv 2>/dev/null | grep -q ',[1-9][0-9]*/1200,'; }
+until_so "it does not start" is_on
 kill -TERM "$process"
 got=0
 wait "$process" || got=$?

@@ -73,7 +73,7 @@ static locus_status images_way(const way *how, locus_error *error) {
     return status;
 }
 
-enum { TREES = 4, DECODED = 2 };
+enum { TREES = SANITIZED(4, 5), DECODED = SANITIZED(2, 4) };
 
 static locus_status trees_score(lab_model *model, const lab_dataset *set, const lab_draw *draw, locus_error *error) {
     uint32_t correct[TREES];

@@ -5,6 +5,7 @@
  * Loss L = Σ do ∘ o. Step 1e-5 on values of order 1: truncation about 1e-10 (third derivatives of order 1 to 10),
  * rounding about 1e-16·|L|/1e-5 ≈ 1e-10; tolerance 2e-7 relative to 1 + |gradient|, which a wrong factor anywhere
  * exceeds by far. */
+#include "sanitized.h"
 #include "unit/attention_case.h"
 
 #include <math.h>
@@ -77,11 +78,7 @@ static void compare(const attention_world *world, const char *name, size_t at, d
 
 /* Every element; in a sanitizer's build, where thousands of calls with the same reads and writes are slow, one
  * of five. */
-#ifdef LOCUS_SANITIZED
-enum { ELEMENT_STRIDE = 5 };
-#else
-enum { ELEMENT_STRIDE = 1 };
-#endif
+enum { ELEMENT_STRIDE = SANITIZED(5, 1) };
 
 static void check_inputs(attention_world *world, const char *name, double *values, size_t count,
                          const double *gradient) {

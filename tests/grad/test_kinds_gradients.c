@@ -5,6 +5,7 @@
  * Loss L = Σ do ∘ o. Step 1e-5 on values of order 1: truncation about 1e-10 times the third derivative, rounding about
  * 1e-16·|L|/1e-5. The inverse of softmax-free attention has derivatives of order 10 to 100: its tolerance is wider. */
 #include "kind_of.h"
+#include "sanitized.h"
 #include "unit/kinds_case.h"
 
 #include <math.h>
@@ -64,11 +65,7 @@ static void compare(const kinds_world *world, const setting *s, const char *name
 
 /* Every element; in a sanitizer's build, where thousands of calls with the same reads and writes are slow, one
  * of five. */
-#ifdef LOCUS_SANITIZED
-enum { ELEMENT_STRIDE = 5 };
-#else
-enum { ELEMENT_STRIDE = 1 };
-#endif
+enum { ELEMENT_STRIDE = SANITIZED(5, 1) };
 
 static void check_array(kinds_world *world, const setting *s, const char *name, double *values, size_t count,
                         const double *gradient, bool parameter) {

@@ -5,6 +5,7 @@
  * names its case, LOCUS_CASE runs it alone. */
 #include "kind_of.h"
 #include "reference/drawn_world.h"
+#include "sanitized.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -15,11 +16,7 @@
 
 #include <cmocka.h>
 
-#if defined(LOCUS_SANITIZED)
-enum { CASES = 60 };
-#else
-enum { CASES = 700 };
-#endif
+enum { CASES = SANITIZED(60, 700) };
 enum { MOST_SEQUENCES = DRAWN_SEQUENCES, MOST_RATIOS = 1 << 20, PARAMETERS = REFERENCE_TENSORS, DEPTH = 14 };
 
 typedef struct bound_case {

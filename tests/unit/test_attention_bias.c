@@ -3,6 +3,7 @@
  * serves is the sum of gradients of its copies), the same bits on any number of threads, and refusals. Values and
  * gradients in all shapes are compared by property.differential and golden.golden_bias. */
 #include "kind_of.h"
+#include "sanitized.h"
 #include "threads_only.h"
 #include "unit/attention_case.h"
 
@@ -212,11 +213,7 @@ static double *element(const locus_tensor *bias, const size_t index[4]) {
 }
 
 /* Which dimensions are 1; under sanitizers, which look at memory alone, none, every second one, the others, all. */
-#ifdef LOCUS_SANITIZED
-enum { KIND_STRIDE = 5 };
-#else
-enum { KIND_STRIDE = 1 };
-#endif
+enum { KIND_STRIDE = SANITIZED(5, 1) };
 
 static void check_sums(const char *spec) {
     const int64_t full[] = {4, HEADS, LONGEST, LONGEST};

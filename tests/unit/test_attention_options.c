@@ -160,13 +160,15 @@ static void test_settings_of_the_encoding(void **state) {
     test.keep = 3;
     test.said = true;
     test.mask = LOCUS_MASK_CAUSAL;
-    check_types(&test, ATTENTION_PLAIN);
+    attention_check(&test, LOCUS_FLOAT64, ATTENTION_PLAIN, 1e-12);
+    attention_check(&test, LOCUS_FLOAT32, ATTENTION_PLAIN, 1e-5);
     test.said = false;
     test.scale = 0.9;
     test.cap = 5;
     test.sliding = 20;
     test.keep = 7;
-    check_types(&test, ATTENTION_PLAIN);
+    attention_check(&test, LOCUS_FLOAT64, ATTENTION_PLAIN, 1e-12);
+    attention_check(&test, LOCUS_FLOAT32, ATTENTION_PLAIN, 1e-5);
 }
 
 /* Chunks alone, wider than there are keys, with windows and kept keys, documents, and under every mask; with more
@@ -202,7 +204,7 @@ static void test_long_chunks(void **state) {
     static const char *const specs[] = {"scores(chunk=600) + temperature(length=200, beta=0.3)",
                                         "scores(chunk=100, sinks=on) + temperature(length=200, beta=0.3) + roper"};
     (void)state;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = SANITIZED(2, 0); i < 4; i++) { /* under a sanitizer those of more keys, each in one type */
         attention_case test = {.spec = specs[i % 2], .heads = 2, .kv_heads = 1, .head_dim = 4, .sequences = 3};
         test.query_lengths = lengths;
         test.key_lengths = i < 2 ? NULL : more;
@@ -211,7 +213,8 @@ static void test_long_chunks(void **state) {
         test.beta = 0.3;
         test.stride = 200;
         test.mask = i == 3 ? LOCUS_MASK_FULL : LOCUS_MASK_CAUSAL;
-        attention_check_types(&test, ATTENTION_PLAIN, 3e-5);
+        for (size_t type = SANITIZED(i % 2, 0); type < SANITIZED(i % 2 + 1, 2); type++)
+            attention_check(&test, type ? LOCUS_FLOAT32 : LOCUS_FLOAT64, ATTENTION_PLAIN, type ? 3e-5 : 1e-12);
     }
 }
 

@@ -113,7 +113,8 @@ static void test_wide_relative_window(void **state) {
                            .key_lengths = keys,
                            .step = 13,
                            .window = 2000};
-    check_types(&test, ATTENTION_PLAIN);
+    attention_check(&test, LOCUS_FLOAT64, ATTENTION_PLAIN, 1e-12);
+    attention_check(&test, LOCUS_FLOAT32, ATTENTION_PLAIN, 1e-5);
 }
 
 static void test_block_edges(void **state) {

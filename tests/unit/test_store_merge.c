@@ -193,9 +193,7 @@ static void assert_refused(locus_status wanted, const char *words[3], size_t run
     assert_int_equal(got.added + got.replaced + got.known + got.unfinished + got.bare, 0);
     OK(lab_store_runs(store, NULL, &left, &count, &failed));
     assert_int_equal(count, runs);
-    for (size_t i = 0; i < count; i++)
-        lab_run_free(&left[i]);
-    free(left);
+    lab_runs_free(left, count);
 }
 
 /* The store's run of this name has that many steps, points and scores, and the curve of its seed. */
