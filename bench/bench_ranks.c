@@ -16,6 +16,7 @@
  * peak        resident bytes of rank 0 and of the largest, when all this is done
  *
  * With --exchange there is no training: only the exchange of so many numbers. Median and best of N, in seconds. */
+#include "io/clock.h"
 #include "io/fail.h"
 #include "ranks/ranks_mpi.h"
 #include "task/task_class.h"

@@ -59,7 +59,7 @@ const cli_command cli_command_report = {
     .summary = "writes a page with tables, curves, cost and score kernels",
     .operands = "",
     .details =
-        "One self-contained HTML file without scripts. Runs of different tasks, budgets, set-ups or embedding "
+        "One self-contained HTML file that fetches nothing. Runs of different tasks, budgets, set-ups or embedding "
         "initialisations never share a table. --format prints the tables instead, and --json all numbers; with -o it "
         "does both.",
     .examples = "locus report --task copy -o copy.html\n",

@@ -20,7 +20,7 @@ static const struct {
     const char *names, *kinds, *whose;
 } kind_options[] = {
     {"input", "words own pairs", "words and own pairs"},
-    {"test data", "own pairs", "own pairs"},
+    {"test dev data", "own pairs", "own pairs"},
     {"length", "words", "words"},
     {"depth", "trees", "trees"},
     {"n", "words trees problems own pairs", "samples of a test set"},

@@ -68,15 +68,6 @@ locus_status lab_bound_draw(lab_bound *bound, uint64_t seed, locus_error *error)
     return locus_encoding_initialise(bound->encoding, &bound->shape, seed, bound->values, bound->count, error);
 }
 
-locus_status lab_bound_read(lab_bound *bound, const char *path, locus_error *error) {
-    lab_safetensors file = {0};
-    locus_status status = lab_safetensors_read(&file, path, error);
-    if (status == LOCUS_OK)
-        status = lab_parameters_take(&file, path, bound->infos, bound->values, bound->count, error);
-    lab_safetensors_close(&file);
-    return status;
-}
-
 locus_status lab_bound_bind(lab_bound *bound, locus_error *error) {
     locus_binding_destroy(&bound->binding);
     return locus_binding_create(&bound->binding, bound->encoding, &bound->shape, bound->values, bound->count, error);

@@ -20,12 +20,10 @@ typedef struct lab_bound {
 } lab_bound;
 
 /* In order: the encoding of a spec (SPEC, with a place in the text); its parameters for bound->shape, all zero; values
- * drawn from a seed, or read from a file of parameters or a checkpoint (IO, naming the file and the tensor); bound as
- * they are now, and again after a change. Close it whatever came of them. */
+ * drawn from a seed; bound as they are now, and again after a change. Close it whatever came of them. */
 locus_status lab_bound_parse(lab_bound *bound, const char *spec, locus_error *error);
 locus_status lab_bound_list(lab_bound *bound, locus_error *error);
 locus_status lab_bound_draw(lab_bound *bound, uint64_t seed, locus_error *error);
-locus_status lab_bound_read(lab_bound *bound, const char *path, locus_error *error);
 locus_status lab_bound_bind(lab_bound *bound, locus_error *error);
 void lab_bound_close(lab_bound *bound);
 

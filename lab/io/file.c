@@ -144,7 +144,7 @@ void lab_input_close(lab_input *input) {
 /* ---- whole files and folders ---- */
 
 /* Grows as the stream goes on: pipes and files of /proc do not say their size. */
-static locus_status read_all(lab_input *input, char **data, size_t *bytes, locus_error *error) {
+locus_status lab_input_read_all(lab_input *input, char **data, size_t *bytes, locus_error *error) {
     size_t capacity = input->bytes_left < SIZE_MAX / 4 ? input->bytes_left + 2 : 65536, used = 0;
     char *buffer = malloc(capacity);
     while (buffer) {
@@ -176,7 +176,7 @@ locus_status lab_file_read(const char *path, char **data, size_t *bytes, locus_e
     *bytes = 0;
     locus_status status = lab_input_open(&input, path, error);
     if (status == LOCUS_OK)
-        status = read_all(&input, data, bytes, error);
+        status = lab_input_read_all(&input, data, bytes, error);
     lab_input_close(&input);
     return status;
 }

@@ -32,6 +32,8 @@ typedef struct lab_input {
 locus_status lab_input_open(lab_input *input, const char *path, locus_error *error);
 /* Reads exactly `bytes`; otherwise IO: "is cut" if the file ends too early. */
 locus_status lab_input_read(lab_input *input, void *target, size_t bytes, locus_error *error);
+/* What is left (NUL appended, not counted). *data from malloc. */
+locus_status lab_input_read_all(lab_input *input, char **data, size_t *bytes, locus_error *error);
 bool lab_input_at_end(lab_input *input);
 void lab_input_close(lab_input *input); /* safe after a failed open */
 

@@ -36,6 +36,28 @@ double lab_value_loss(const struct lab_outcome *outcome);
 double lab_value_common(const struct lab_outcome *outcome); /* share of the most common target or class */
 double lab_value_chance(const struct lab_outcome *outcome); /* one of the classes */
 
+/* ---- of classes: expressions, own labels and pictures ---- */
+
+/* Of kinds whose targets are classes; `them`: what they are called, `one` one of them. */
+#define LAB_CLASS_COLUMNS(them) \
+    { \
+        {"accuracy", \
+         LAB_MEASURE_ACCURACY, \
+         LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, \
+         "accuracy", \
+         NULL, \
+         "of {classes} " them ", %", \
+         lab_value_accuracy}, \
+            {"loss", LAB_MEASURE_LOSS, LAB_SCORE_ALWAYS, "loss", NULL, "nats, lower is better", lab_value_loss}, \
+            {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "chance", NULL, NULL, lab_value_chance}, { \
+            "majority", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "majority", NULL, NULL, lab_value_common \
+        } \
+    }
+#define LAB_OF_CLASSES(one, them) \
+    .scores_note = "Chance is one of the " them "; majority is the share of the most common one.", \
+    .page_legend = \
+        "<i>majority</i>: always the most common " one " of the test set; <i>chance</i>: any " one ", at random. "
+
 /* ---- of pairs of sequences: words, own pairs ---- */
 
 enum { LAB_PAIR_COLUMNS = 5 };

@@ -191,13 +191,7 @@ static const lab_bin_words bins = {
     "over seeds, each weighted by its samples; bars are ± one standard deviation. Under each bin: how many it has.",
     ""};
 
-static const lab_score_column columns[] = {
-    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "of {classes} classes, %",
-     lab_value_accuracy},
-    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_ALWAYS, "loss", NULL, "nats, lower is better", lab_value_loss},
-    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "chance", NULL, NULL, lab_value_chance},
-    {"majority", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "majority", NULL, NULL, lab_value_common},
-};
+static const lab_score_column columns[] = LAB_CLASS_COLUMNS("classes");
 
 /* ---- samples from text ---- */
 
@@ -261,12 +255,10 @@ const lab_task_class lab_expressions_class = {
     LAB_COLUMNS(columns),
     .token = "expression",
     .sample = "expression",
-    .scores_note = "Chance is one of the classes; majority is the share of the most common one.",
+    LAB_OF_CLASSES("class", "classes"),
     .source = "accuracy",
     .describe = describe,
     .legend = "Expressions right in %[chance?: chance is {chance}, always the most common class {majority}|].",
-    .page_legend =
-        "<i>majority</i>: always the most common class of the test set; <i>chance</i>: any class, at random. ",
     .model_samples = "{train_samples} / {dev_samples} / {test_samples} expressions for training, development and test; "
                      "data seed {data_seed}",
     .curves = &curves,

@@ -108,13 +108,7 @@ static const lab_curve_words curves = {
     "stochastic depth, smoothed labels), logarithmic.",
     false};
 
-static const lab_score_column columns[] = {
-    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "of {classes} classes, %",
-     lab_value_accuracy},
-    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_ALWAYS, "loss", NULL, "nats, lower is better", lab_value_loss},
-    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "chance", NULL, NULL, lab_value_chance},
-    {"majority", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "majority", NULL, NULL, lab_value_common},
-};
+static const lab_score_column columns[] = LAB_CLASS_COLUMNS("classes");
 
 /* ---- the class ---- */
 
@@ -141,13 +135,11 @@ const lab_task_class lab_pictures_class = {
     LAB_COLUMNS(columns),
     .token = "picture",
     .sample = "picture",
-    .scores_note = "Chance is one of the classes; majority is the share of the most common one.",
+    LAB_OF_CLASSES("class", "classes"),
     .source = "accuracy",
     .describe = describe,
     LAB_OWN_DATA,
     .legend = "Pictures right in %[chance?: chance is {chance}, always the most common class {majority}|].",
-    .page_legend =
-        "<i>majority</i>: always the most common class of the test set; <i>chance</i>: any class, at random. ",
     .curves = &curves,
     .turns = "along an axis",
     .speed_note = "Tokens are the places of the grid that the encoder reads." LAB_MEMORY_NOTE,

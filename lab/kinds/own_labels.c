@@ -100,13 +100,7 @@ static const lab_curve_words curves = {
     "logarithmic.",
     false};
 
-static const lab_score_column columns[] = {
-    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "of {classes} labels, %",
-     lab_value_accuracy},
-    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_ALWAYS, "loss", NULL, "nats, lower is better", lab_value_loss},
-    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "chance", NULL, NULL, lab_value_chance},
-    {"majority", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "majority", NULL, NULL, lab_value_common},
-};
+static const lab_score_column columns[] = LAB_CLASS_COLUMNS("labels");
 
 /* ---- the class ---- */
 
@@ -134,13 +128,11 @@ const lab_task_class lab_labelled_class = {
     LAB_COLUMNS(columns),
     .token = "sample",
     .sample = "sample",
-    .scores_note = "Chance is one of the labels; majority is the share of the most common one.",
+    LAB_OF_CLASSES("label", "labels"),
     .source = "accuracy",
     .describe = describe,
     LAB_OWN_DATA,
     .legend = "Samples right in %[chance?: chance is {chance}, always the most common label {majority}|].",
-    .page_legend =
-        "<i>majority</i>: always the most common label of the test set; <i>chance</i>: any label, at random. ",
     .curves = &curves,
     .turns = "along the order",
     .speed_note = LAB_READ_SPEED_NOTE,

@@ -41,22 +41,15 @@ LAB_CLONES static void relu_back(size_t count, const float *restrict h, float sc
         g[j] = h[j] > 0.0f ? g[j] * scale : 0.0f;
 }
 
-LAB_INLINE float relu_widened(uint16_t half) {
-    const uint32_t bits = (uint32_t)half << 16;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 LAB_CLONES static void relu_back_halves(size_t count, const uint16_t *restrict h, float scale, float *restrict g) {
     for (size_t j = 0; j < count; ++j)
-        g[j] = relu_widened(h[j]) > 0.0f ? g[j] * scale : 0.0f;
+        g[j] = lab_widened(h[j]) > 0.0f ? g[j] * scale : 0.0f;
 }
 
 LAB_CLONES static void relu_back_halves_sum(size_t count, const uint16_t *restrict h, float scale, float *restrict g,
                                             float *restrict sum) {
     for (size_t j = 0; j < count; ++j) {
-        float x = relu_widened(h[j]) > 0.0f ? g[j] * scale : 0.0f;
+        float x = lab_widened(h[j]) > 0.0f ? g[j] * scale : 0.0f;
         g[j] = x;
         sum[j] += x;
     }

@@ -146,22 +146,16 @@ void lab_bf16_pack_right(const lab_bf16_source *source, size_t first, size_t col
 
 /* ---- the way back ---- */
 
-LAB_INLINE float widened(uint32_t upper) {
-    float x;
-    memcpy(&x, &upper, sizeof x);
-    return x;
-}
-
 LAB_CLONES static void bf16_widen(size_t count, const uint16_t *restrict source, float *restrict target) {
     for (size_t i = 0; i < count; ++i)
-        target[i] = widened((uint32_t)source[i] << 16);
+        target[i] = lab_widened(source[i]);
 }
 
 LAB_CLONES static void bf16_widen_pairs(size_t count, const uint16_t *restrict source, float *restrict a,
                                         float *restrict b) {
     for (size_t i = 0; i < count; ++i) {
-        a[i] = widened((uint32_t)source[2 * i] << 16);
-        b[i] = widened((uint32_t)source[2 * i + 1] << 16);
+        a[i] = lab_widened(source[2 * i]);
+        b[i] = lab_widened(source[2 * i + 1]);
     }
 }
 

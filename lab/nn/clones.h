@@ -10,6 +10,7 @@
 #define LAB_CLONES_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #if defined(__has_feature)
@@ -30,6 +31,14 @@
 
 /* Helpers of cloned functions have to be part of each clone. */
 #define LAB_INLINE static inline __attribute__((always_inline))
+
+/* A number of bfloat16. */
+LAB_INLINE float lab_widened(uint16_t half) {
+    const uint32_t bits = (uint32_t)half << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
 
 #define LAB_LANES 16
 typedef float lab_lanes __attribute__((vector_size(64)));

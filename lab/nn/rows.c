@@ -37,12 +37,8 @@ void lab_column_sum(lab_rows rows, size_t columns, const float *x, size_t stride
 }
 
 LAB_CLONES static void row_add_halves(size_t columns, const uint16_t *restrict row, float *restrict sum) {
-    for (size_t j = 0; j < columns; ++j) {
-        const uint32_t bits = (uint32_t)row[j] << 16;
-        float x;
-        memcpy(&x, &bits, sizeof x);
-        sum[j] += x;
-    }
+    for (size_t j = 0; j < columns; ++j)
+        sum[j] += lab_widened(row[j]);
 }
 
 void lab_column_sum_any(lab_rows rows, size_t columns, lab_numbers x, float *sum) {

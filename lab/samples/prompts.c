@@ -8,7 +8,6 @@
 #include "task/problem.h"
 #include "text/utf8.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,32 +136,12 @@ static locus_status add(lab_prompts *prompts, const lab_writing *writing, const 
     return status;
 }
 
-/* All of a stream; *text from malloc, a 0 behind it. */
-static locus_status read_stream(FILE *stream, char **text, size_t *bytes, locus_error *error) {
-    size_t room = 1 << 16, got;
-    *bytes = 0;
-    for (*text = malloc(room); *text != NULL; room *= 2) {
-        got = fread(*text + *bytes, 1, room - 1 - *bytes, stream);
-        *bytes += got;
-        if (ferror(stream))
-            return lab_fail(error, LOCUS_ERROR_IO, NULL, "cannot read standard input: %s", strerror(errno));
-        if (*bytes < room - 1) {
-            (*text)[*bytes] = '\0';
-            return LOCUS_OK;
-        }
-        char *larger = realloc(*text, 2 * room);
-        if (larger == NULL)
-            break;
-        *text = larger;
-    }
-    return no_memory(error);
-}
-
 locus_status lab_prompts_piped(lab_prompts *prompts, const lab_writing *writing, locus_error *error) {
     prompt_source source = {.name = "standard input"};
     char *text = NULL;
     size_t bytes;
-    locus_status status = read_stream(stdin, &text, &bytes, error);
+    lab_input in = {.stream = stdin, .path = source.name, .bytes_left = SIZE_MAX};
+    locus_status status = lab_input_read_all(&in, &text, &bytes, error);
     if (status == LOCUS_OK) {
         bytes -= bytes > 0 && text[bytes - 1] == '\n';
         bytes -= bytes > 0 && text[bytes - 1] == '\r' && text[bytes] == '\n';

@@ -3,8 +3,6 @@
 #ifndef LAB_MACHINE_H
 #define LAB_MACHINE_H
 
-#include "io/clock.h"
-
 #include <stddef.h>
 #include <stdint.h>
 

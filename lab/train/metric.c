@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Metrics by step and final scores of the run store. A value that is not finite is stored as NULL and read as NaN. */
 #include "io/fail.h"
+#include "io/grow.h"
 #include "train/store/store_sql.h"
 
 #include <math.h>
@@ -29,23 +30,14 @@ locus_status lab_store_metrics_copy(lab_store *store, int64_t from, int64_t to, 
                         "iii", from, to, (int64_t)step);
 }
 
-/* Makes room for one more item of `size` bytes; the arrays grow by doubling from 64. */
-static bool grow(void **items, size_t count, size_t size) {
-    if (count != 0 && (count < 64 || (count & (count - 1)) != 0))
-        return true;
-    void *grown = realloc(*items, (count == 0 ? 64 : 2 * count) * size);
-    if (grown != NULL)
-        *items = grown;
-    return grown != NULL;
-}
-
 /* Steps through the rows; `take` fills item `count` of the array from the row, false without memory. */
 static locus_status collect(lab_store *store, sqlite3_stmt *statement, size_t size,
                             bool (*take)(sqlite3_stmt *statement, void *item), void **items, size_t *count,
                             locus_error *error) {
     int code;
+    size_t room = 0;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        if (!grow(items, *count, size) || !take(statement, (char *)*items + *count * size)) {
+        if (!lab_grow(items, *count, &room, size, 64) || !take(statement, (char *)*items + *count * size)) {
             code = SQLITE_NOMEM;
             break;
         }
@@ -158,15 +150,12 @@ typedef struct final_row {
 
 typedef struct final_rows {
     final_row *rows;
-    size_t count;
+    size_t count, room;
     texts names;
 } final_rows;
 
 static bool add_final(final_rows *to, sqlite3_stmt *statement) {
-    void *rows = to->rows;
-    const bool good = grow(&rows, to->count, sizeof *to->rows);
-    to->rows = rows;
-    if (!good)
+    if (!LAB_GROW(to->rows, to->count, to->room, 64))
         return false;
     final_row *row = &to->rows[to->count++];
     row->value = column_value(statement, 2);

@@ -3,6 +3,7 @@
  * first alone the rest. */
 #include "train/session.h"
 
+#include "io/clock.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include "model/pretrained/pretrained.h"

@@ -4,6 +4,7 @@
  * The room of the gradients, which mean nothing between steps, serves for whatever must be whole for a while. */
 #include "train/session.h"
 
+#include "io/clock.h"
 #include "io/fail.h"
 #include "train/feed/train_data.h"
 #include "train/machine.h"
@@ -143,9 +144,9 @@ locus_status lab_session_checkpoint(lab_session *session, locus_error *error) {
 }
 
 locus_status lab_session_write_best(lab_session *session, locus_error *error) {
-    float *best = session->ranks == NULL ? session->best : lab_model_gradients(session->model);
+    float *best = lab_model_gradients(session->model);
     const lab_checkpoint kept = {session->model, NULL, NULL, &session->state, best};
-    locus_status status = session->ranks == NULL ? LOCUS_OK : lab_session_whole(session, session->best, best, error);
+    locus_status status = lab_session_whole(session, session->best, best, error);
     if (status == LOCUS_OK && session->leads)
         status = lab_best_write(&kept, &session->config, session->best_path, error);
     return status;

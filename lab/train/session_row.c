@@ -2,6 +2,7 @@
 /* A training's row in the store, which rank 0 has. */
 #include "train/session.h"
 
+#include "io/clock.h"
 #include "io/fail.h"
 #include "io/folder.h"
 #include "train/machine.h"

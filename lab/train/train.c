@@ -7,6 +7,7 @@
  * exception. */
 #include "train/train.h"
 
+#include "io/clock.h"
 #include "io/fail.h"
 #include "model/architecture.h"
 #include "train/machine.h"

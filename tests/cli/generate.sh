@@ -40,6 +40,7 @@ text=$(sed -n 's/.*"text":[[:space:]]*"\(.*\)",$/\1/p' json)
 "$locus" generate add --prompt "$prompt" --tokens 9 --temperature 2 --top-k 1 | cmp - whole || fail "--top-k 1"
 "$locus" generate add --prompt "$prompt" --tokens 9 --temperature 2 --top-p 1e-9 | cmp - whole || fail "--top-p 1e-9"
 
+refuses 2 "dev is for own pairs" "$locus" generate add --dev x
 refuses 2 "is empty" "$locus" generate add --prompt ''
 refuses 1 "standard input is empty" sh -c ": | '$locus' generate add --prompt -"
 refuses 1 "--prompt: 'x', character 4 of the text: addition knows only" "$locus" generate add --prompt '?d=x'

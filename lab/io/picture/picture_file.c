@@ -71,11 +71,6 @@ locus_status lab_picture_read(lab_picture *picture, const char *path, locus_erro
 
 /* ---- writing ---- */
 
-static bool ends_in(const char *path, const char *end) {
-    const size_t length = strlen(path), tail = strlen(end);
-    return length >= tail && strcmp(path + length - tail, end) == 0;
-}
-
 locus_status lab_picture_write(const lab_picture *picture, const char *path, locus_error *error) {
     lab_output output;
     locus_status status = lab_picture_check_size(picture->width, picture->height, path, error);
@@ -83,8 +78,8 @@ locus_status lab_picture_write(const lab_picture *picture, const char *path, loc
         return status;
     status = lab_output_open(&output, path, error);
     if (status == LOCUS_OK) {
-        status = (ends_in(path, ".ppm") ? lab_picture_write_anymap : lab_picture_write_png)(picture, output.stream,
-                                                                                            path, error);
+        status = (lab_name_ends(path, ".ppm") ? lab_picture_write_anymap
+                                              : lab_picture_write_png)(picture, output.stream, path, error);
     }
     if (status == LOCUS_OK)
         status = lab_output_commit(&output, error);
