@@ -42,6 +42,8 @@ static const char *push_ids(tokens *list, const cJSON *array) {
     const cJSON *item;
     if (!cJSON_IsArray(array))
         return "an array of token ids";
+    if (!make_room(list)) /* where all samples are empty, too: a set has arrays */
+        return "memory";
     cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > 1e9 ||
             floor(item->valuedouble) != item->valuedouble)
