@@ -43,14 +43,17 @@ if(NOT APPLE)
   target_link_options(locus_testing INTERFACE LINKER:--as-needed)
 endif()
 
-# Nearly two hundred programs: optimised like the library they would take longer to compile than it does, and the system's
-# linker takes longer over each than most of them run.
-set(LOCUS_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
-# Under a sanitizer the plain loops that results are compared with are most of a test's time: they are optimised, and those
-# files that hold nothing else are not instrumented, since it is not they that are tested.
-set(LOCUS_ORACLE_OPTIONS "")
+# Two hundred programs, whose time is the library's and, for some, that of plain loops which results are compared with. To
+# optimise them takes longer than they gain by it, so only what holds such loops is: what several programs share, and these.
+# The system's linker takes longer over each than most of them run.
+set(LOCUS_TEST_OPTIONS -O0)
+set(LOCUS_ORACLE_OPTIONS -O2)
+set(LOCUS_ORACLES attention_bfloat16 attention_bias bf16 condensed contextual distance linalg orthogonal
+    orthogonal_gradient tree_operators)
+# Under a sanitizer it is the library that is tested: files that hold nothing but an oracle are not instrumented, and in
+# programs behaviour that C does not define is not looked for.
 if(LOCUS_SANITIZE)
-  set(LOCUS_ORACLE_OPTIONS -O2)
+  list(APPEND LOCUS_TEST_OPTIONS -fno-sanitize=undefined)
   target_compile_definitions(locus_testing INTERFACE LOCUS_SANITIZED)
   foreach(oracle attention_oracle kinds_dense problem_oracle)
     set_source_files_properties(tests/unit/${oracle}.c PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
@@ -110,8 +113,9 @@ foreach(source IN LISTS LOCUS_TEST_SOURCES)
   endif()
   get_filename_component(folder ${source} DIRECTORY)
   get_filename_component(room ${folder} NAME)
+  string(REGEX REPLACE "^test_" "" thing ${name})
   add_executable(${name} ${source})
-  target_compile_options(${name} PRIVATE ${LOCUS_TEST_OPTIONS})
+  target_compile_options(${name} PRIVATE ${LOCUS_TEST_OPTIONS} $<$<IN_LIST:${thing},${LOCUS_ORACLES}>:-O2>)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/tests)
   if(TARGET locus_test_parts)
     target_link_libraries(${name} PRIVATE locus_test_parts)
@@ -141,7 +145,6 @@ foreach(source IN LISTS LOCUS_TEST_SOURCES)
     target_link_options(${name} PRIVATE LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc
                                         LINKER:--wrap=aligned_alloc,--wrap=posix_memalign)
   endif()
-  string(REGEX REPLACE "^test_" "" thing ${name})
   locus_register(${room}.${thing} "${labels}" ${name})
   # A filter (tests/threads_only.h) that nothing matches any more.
   set_tests_properties(${room}.${thing} PROPERTIES FAIL_REGULAR_EXPRESSION "Running 0 test")

@@ -365,7 +365,8 @@ static void check(const char *spec, locus_shape shape, const locus_attention_opt
     for (size_t which = OUTPUT; which < TENSORS; which++)
         if (which != G_OUTPUT)
             check_gaps(before[which], which);
-    check_threads();
+    if (!threads_alone() || locus_threads() == 1)
+        check_threads();
     rig_close(&c.r);
 }
 

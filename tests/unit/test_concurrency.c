@@ -3,6 +3,7 @@
  * threads and of the executor: the call succeeds, with the same bits, and touches nothing behind the workspace. While
  * one thread turns the number of threads up and down, others bind, plan, apply and attend. */
 #include "sanitized.h"
+#include "threads_only.h"
 #include "unit/kinds_hands.h"
 
 #include <pthread.h>
@@ -189,5 +190,6 @@ int main(void) {
         cmocka_unit_test(a_workspace_too_small_for_one_is_refused),
         cmocka_unit_test(threads_are_set_meanwhile),
     };
+    threads_only("*th*"); /* the loop itself, and what is set meanwhile */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
