@@ -135,7 +135,7 @@ size_t lab_model_parameter_count(const lab_model *model); /* tensors */
 const lab_parameter *lab_model_parameter(const lab_model *model, size_t index);
 size_t lab_model_elements(const lab_model *model); /* numbers, all tensors: contiguous value and gradient blocks */
 float *lab_model_values(lab_model *model);
-float *lab_model_gradients(lab_model *model);
+float *lab_model_gradients(lab_model *model); /* 0 before the first step */
 
 /* Parameter values changed (optimiser step, checkpoint): the encodings' bindings are updated, and what products in
  * bfloat16 read of weights. */

@@ -145,9 +145,9 @@ static size_t together(const locus_operate_job *job, size_t token, size_t count)
 
 /* ---- execution ---- */
 
-/* Heads g, g + groups, … of the rows: `count` of the operator's from number `first` on. */
+/* Heads g, g + groups, … of the rows: the operator's, or all. */
 typedef struct locus_operate_heads {
-    size_t g, first, count;
+    size_t g, count;
 } locus_operate_heads;
 
 /* One call for tokens whose rows `rows` points at. */
@@ -156,12 +156,11 @@ static void act_on_heads(const locus_operate_piece *piece, const locus_whole_str
     const locus_operate_job *job = piece->job;
     const locus_operator *op = job->operate->op;
     const ptrdiff_t apart = which.count <= job->operate->heads ? (ptrdiff_t)groups_of(job->operate) : 1;
-    const ptrdiff_t head = (ptrdiff_t)which.g + (ptrdiff_t)which.first * apart;
+    const ptrdiff_t head = (ptrdiff_t)which.g;
     locus_operator_heads heads = {.count = which.count,
                                   .y = elements_at(&rows->y, head * rows->y.head, call->dtype),
                                   .y_stride = rows->y.token,
                                   .y_head = rows->y.head * apart};
-    call->head = which.first;
     if (rows->x.data) {
         call->x = elements_at(&rows->x, head * rows->x.head, call->dtype);
         call->x_stride = rows->x.token;
@@ -175,7 +174,7 @@ static void act_on_heads(const locus_operate_piece *piece, const locus_whole_str
     heads.gy_stride = rows->gy.token;
     heads.gy_head = rows->gy.head * apart;
     if (job->learns) {
-        heads.slots = job->slots + (piece->index * job->operate->heads + which.first) * job->cut.slot_bytes;
+        heads.slots = job->slots + piece->index * job->operate->heads * job->cut.slot_bytes;
         heads.slot_stride = job->cut.slot_bytes;
     }
     op->class->backward_heads(op, call, &heads);
@@ -199,7 +198,7 @@ static void act(const locus_operate_piece *piece, const locus_whole_stream *rows
     const size_t calls = heads == operate->heads ? groups_of(operate) : 1;
     for (size_t g = 0; g < calls; g++) {
         locus_operator_call call = call_of(piece, first, count);
-        act_on_heads(piece, rows, (locus_operate_heads){g, 0, heads}, &call);
+        act_on_heads(piece, rows, (locus_operate_heads){g, heads}, &call);
     }
 }
 
@@ -276,7 +275,7 @@ static void learn_apart(const locus_operate_piece *piece, size_t first, size_t c
             locus_operator_call call = call_of(piece, token, left < GRADIENT_TOKENS ? left : GRADIENT_TOKENS);
             if (together(job, token, call.count) == call.count) {
                 const locus_whole_stream rows = rows_from(job, token);
-                act_on_heads(piece, &rows, (locus_operate_heads){g, 0, job->operate->heads}, &call);
+                act_on_heads(piece, &rows, (locus_operate_heads){g, job->operate->heads}, &call);
                 continue;
             }
             for (size_t head = 0; head < job->operate->heads; head++)

@@ -270,7 +270,7 @@ static void measure_ahead(const locus_growing *g, locus_fresh_column *column) {
         }
 }
 
-/* Extremes of the new tokens alone. */
+/* Of the new tokens alone. */
 static void measure_reach(const locus_growing *g, const locus_fresh_column *column, locus_placement *item) {
     int64_t low = 0, high = 0;
     bool any = false;
@@ -282,9 +282,6 @@ static void measure_reach(const locus_growing *g, const locus_fresh_column *colu
             any = true;
         }
     item->reach = fmax(fabs((double)low), fabs((double)high)) + (double)g->real;
-    item->highest = fmax(0, (double)high);
-    item->nearest_apart = low - high;
-    item->farthest_apart = high - low;
 }
 
 static void place_values(const locus_growing *g, const locus_growing_column *from, locus_fresh_column *column,

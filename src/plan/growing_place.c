@@ -83,7 +83,7 @@ static void set_kept_item(locus_growing *g, size_t c) {
                               .coarse_count = 1};
     item->query.run_count = column->trie ? item->query.run_count : 0;
     column->bound = bound_for(g, column);
-    item->reach = item->highest = (double)column->bound;
+    item->reach = (double)column->bound;
     item->nearest_apart = -column->bound;
     item->farthest_apart = column->bound;
     if (column->trie)

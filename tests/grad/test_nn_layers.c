@@ -192,9 +192,29 @@ static void relu_without_bias(void) {
         assert_true(h[i] == (i < C || u[i] > 0.0f ? u[i] : 0.0f));
 }
 
+/* More columns than one draw of dropout serves: the whole row at once is the row run by run, and ends where it ends. */
+static void relu_of_wide_rows(void) {
+    enum { C = 2 * LAB_DROPOUT_RUN + 76, MORE = C + LAB_DROPOUT_RUN };
+    static float whole[MORE], parts[MORE], bias[MORE];
+    for (int choice = 0; choice < 4; ++choice) {
+        const lab_dropout dropout = lab_dropout_make(choice & 1 ? 0.3 : 0, (locus_random){1, LOCUS_RANDOM_USER, 2});
+        const lab_relu relu = {.columns = C, .dropout = &dropout, .bias = choice & 2 ? bias : NULL};
+        fill(whole, MORE, 9), fill(bias, MORE, 10);
+        memcpy(parts, whole, sizeof parts);
+        lab_relu_row_forward(&relu, 5, 0, C, whole);
+        assert_memory_equal(whole + C, parts + C, LAB_DROPOUT_RUN * sizeof(float));
+        for (size_t j = 0, count; j < C; j += count) {
+            count = C - j < LAB_DROPOUT_RUN ? C - j : LAB_DROPOUT_RUN;
+            lab_relu_row_forward(&relu, 5, j, count, parts + j);
+        }
+        assert_memory_equal(whole, parts, sizeof parts);
+    }
+}
+
 static void relu_gradients(void **state) {
     (void)state;
     relu_without_bias();
+    relu_of_wide_rows();
     relu_case(0.0);
     relu_case(0.3);
 }

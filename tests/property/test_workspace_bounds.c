@@ -313,6 +313,61 @@ static void refuse(const char *spec, const locus_workspace_limits *limits, locus
     }
 }
 
+static size_t bound_of(const char *spec, const locus_workspace_limits *limits, locus_pass pass) {
+    const locus_attention_options options = locus_attention_default();
+    locus_encoding *encoding = NULL;
+    size_t bytes = 0;
+    assert_int_equal(locus_encoding_parse(spec, &encoding, NULL), LOCUS_OK);
+    assert_int_equal(locus_attention_workspace_bound(encoding, limits, &options, pass, &bytes, NULL), LOCUS_OK);
+    assert_true(bytes > 0);
+    locus_encoding_destroy(&encoding);
+    return bytes;
+}
+
+/* What is left 0 stands for one sequence, as many keys as queries, the program's threads, sequences as long as all
+ * tokens, and a plan's workspace by default. */
+static void what_is_left_out_has_a_default(void **state) {
+    static const char *const specs[] = {"rope", "algebraic(group=tree:3)"};
+    const locus_shape shape = {.size = sizeof shape, .heads = 2, .head_dim = 8};
+    const locus_workspace_limits least = {
+        .size = sizeof least, .shape = &shape, .dtype = LOCUS_FLOAT32, .queries = 3000, .depth = 9};
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        for (int pass = 0; pass < 2; pass++) {
+            const size_t want = bound_of(specs[i], &least, (locus_pass)pass);
+            locus_workspace_limits said = least;
+            said.sequences = 1;
+            said.keys = said.longest_queries = said.longest_keys = 3000;
+            said.threads = locus_threads();
+            said.plan_workspace = (size_t)1 << 30;
+            assert_int_equal(bound_of(specs[i], &said, (locus_pass)pass), want);
+            said.longest_queries = said.longest_keys = 9000; /* no longer than all */
+            assert_int_equal(bound_of(specs[i], &said, (locus_pass)pass), want);
+            said.keys = 6000, said.threads += 3;
+            assert_true(bound_of(specs[i], &said, (locus_pass)pass) > want);
+        }
+}
+
+/* The least that is refused, in words, and the most that is not. */
+static void counts_have_their_ends(void **state) {
+    const locus_shape shape = {.size = sizeof shape, .heads = 1, .head_dim = 2};
+    const locus_workspace_limits good = {
+        .size = sizeof good, .shape = &shape, .dtype = LOCUS_BFLOAT16, .sequences = 1, .queries = 10, .keys = 10};
+    locus_workspace_limits bad;
+    (void)state;
+    bad = good, bad.sequences = (size_t)UINT32_MAX + 1;
+    refuse("rope", &bad, LOCUS_ERROR_ARGUMENT, "limits.sequences is 4294967296: a plan has at most 4294967295 of them");
+    bad = good, bad.keys = (size_t)UINT32_MAX + 1;
+    refuse("rope", &bad, LOCUS_ERROR_ARGUMENT, "limits.keys is 4294967296: a plan has at most 4294967295 of them");
+    bad = good, bad.threads = 65537;
+    refuse("rope", &bad, LOCUS_ERROR_ARGUMENT, "limits.threads is 65537: give at most 65536, or 0");
+    bad.threads = 65536;
+    (void)bound_of("rope", &bad, LOCUS_PASS_FORWARD);
+    bad = good, bad.sequences = bad.queries = bad.keys = UINT32_MAX;
+    bad.longest_queries = bad.longest_keys = 1;
+    (void)bound_of("rope", &bad, LOCUS_PASS_FORWARD);
+}
+
 static void senseless_limits_are_refused(void **state) {
     const locus_shape shape = {.size = sizeof shape, .heads = 2, .head_dim = 8}, narrow = {.heads = 2, .head_dim = 4};
     const locus_workspace_limits good = {
@@ -347,6 +402,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_of_the_batch_itself),
         cmocka_unit_test(bounds_of_wider_limits),
+        cmocka_unit_test(what_is_left_out_has_a_default),
+        cmocka_unit_test(counts_have_their_ends),
         cmocka_unit_test(senseless_limits_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,34 @@ static void rows_sum_to_one(void **state) {
         }
 }
 
+/* Tiles of which rows see a piece in the middle, and a few keys at the beginning: what is not seen is 0. */
+static void windows_cut_rows(void **state) {
+    static const size_t windows[][2] = {{5, 0}, {50, 0}, {130, 0}, {5, 3}, {40, 140}};
+    (void)state;
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
+        for (int causal = 0; causal < 2; causal++) {
+            scene s;
+            const size_t window = windows[i][0], keep = windows[i][1], ahead = caches[2] - lengths[2];
+            begin(&s, "rope + alibi", 2);
+            s.world.options.mask = causal ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
+            s.world.options.window = window;
+            s.world.options.keep = keep;
+            run_well(&s);
+            for (size_t h = 0; h < HEADS; h++)
+                for (size_t q = 0; q < lengths[2]; q++) {
+                    double sum = 0;
+                    for (size_t j = 0; j < caches[2]; j++) {
+                        const size_t t = q + ahead, apart = t > j ? t - j : j - t;
+                        const bool sees = (apart < window || j < keep) && (!causal || j <= t);
+                        assert_true(sees ? row_of(&s, h, q)[j] > 0 : row_of(&s, h, q)[j] == 0);
+                        sum += row_of(&s, h, q)[j];
+                    }
+                    assert_true(fabs(sum - 1) < 1e-14);
+                }
+            end(&s);
+        }
+}
+
 static void weights_times_values_are_the_output(void **state) {
     (void)state;
     for (size_t i = 0; i < SPECS; i++) {
@@ -287,6 +315,7 @@ static void a_cancelled_call_says_so(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_sum_to_one),
+        cmocka_unit_test(windows_cut_rows),
         cmocka_unit_test(weights_times_values_are_the_output),
         cmocka_unit_test(chosen_rows_are_rows_of_all),
         cmocka_unit_test(same_bits_on_any_number_of_threads),

@@ -230,6 +230,29 @@ static void some_positions_cannot_be_counted_or_real(void **state) {
     cache_case_close(&c);
 }
 
+/* Counting on ends at 2^40, of any sequence; the position before it is the last that has a next one. */
+static void counting_ends(void **state) {
+    (void)state;
+    const int64_t end = (int64_t)1 << 40;
+    cache_case c = {.spec = "rope", .dtype = LOCUS_FLOAT32, .sequences = 2, .lengths = {6, 6}};
+    cache_case_open(&c);
+    const size_t offsets[] = {0, 1, 2};
+    const int64_t values[] = {3, end - 1};
+    locus_positions *positions = on("seq", 2, offsets, values);
+    locus_tensor two = cache_case_zeros(2, c.kv_heads, 8, c.dtype);
+    locus_error error;
+    cache_case_need(&c, locus_cache_append(c.cache, positions, &two, &two, NULL, &error), &error);
+    cache_case_need(&c, locus_cache_append(c.cache, NULL, &two, &two, NULL, &error), &error);
+    const kept_bits before = bits_of(c.cache);
+    expect(locus_cache_append(c.cache, NULL, &two, &two, NULL, &error), LOCUS_ERROR_POSITION, &error,
+           "sequence 1 has reached position 2^40, the last that an encoding takes");
+    unchanged(c.cache, before);
+    assert_int_equal(locus_cache_length(c.cache, 1), 2);
+    locus_positions_destroy(&positions);
+    cache_case_free(&two);
+    cache_case_close(&c);
+}
+
 /* Positions that rise by one, stand, fall and jump: each key is turned at its own, as a whole plan turns it. */
 static void positions_may_jump(void **state) {
     (void)state;
@@ -446,9 +469,28 @@ static void shifts_are_checked(void **state) {
            "only keys and values are shifted, not role 2");
     expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_ERROR_SHAPE, &error,
            "keys must be [tokens, 2, 4] or [sequences, 2, length, 4]");
+    static const locus_tensor shapes[] = {
+        {.rank = 3, .shape = {3, 2, 5}},    {.rank = 3, .shape = {3, 2, 3}},     {.rank = 3, .shape = {3, 1, 4}},
+        {.rank = 3, .shape = {-1, 2, 4}},   {.rank = 2, .shape = {3, 2, 4}},     {.rank = 1, .shape = {24}},
+        {.rank = 4, .shape = {1, 2, 3, 5}}, {.rank = 4, .shape = {1, 2, -3, 4}}, {.rank = 4, .shape = {1, 3, 2, 4}},
+        {.rank = 4, .shape = {3, 2, 4, 1}}, {.rank = 4, .shape = {-1, 2, 3, 4}}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        wrong.rank = shapes[i].rank;
+        memcpy(wrong.shape, shapes[i].shape, sizeof wrong.shape);
+        expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_ERROR_SHAPE, &error,
+               "keys must be [tokens, 2, 4] or [sequences, 2, length, 4]");
+    }
+    locus_tensor apart = x, none = x;
+    apart.stride[2] = 2;
+    expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &apart, &error), LOCUS_ERROR_SHAPE, &error,
+           "keys must have stride 1 in their last dimension, not 2");
+    none.data = NULL;
+    expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &none, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "keys have no data");
     assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &x, &error), LOCUS_OK);
-    x.shape[0] = 0;
+    x.shape[0] = none.shape[0] = 0;
     assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &x, &error), LOCUS_OK);
+    assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &none, &error), LOCUS_OK);
     cache_case_free(&x);
     cache_case_free(&wrong);
     locus_path_destroy(&a);
@@ -478,6 +520,7 @@ int main(void) {
         cmocka_unit_test(appends_are_checked),
         cmocka_unit_test(some_positions_cannot_be_counted_or_real),
         cmocka_unit_test(attention_needs_its_tokens),
+        cmocka_unit_test(counting_ends),
         cmocka_unit_test(positions_may_jump),
         cmocka_unit_test(refused_calls_change_nothing),
         cmocka_unit_test(moves_are_checked),

@@ -83,6 +83,31 @@ static void layers_have_one_plan(void **state) {
     }
 }
 
+/* What was placed for the tokens before stays for those that come, once all layers have left it: then it counts, too. */
+static void what_is_kept_ready_counts(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        cache_case c = case_of(specs[i]);
+        cache_case_open(&c);
+        locus_cache *first = another(&c), *second = another(&c);
+        size_t bytes[4];
+        for (size_t step = 0; step < 2; step++) {
+            const cache_part part = part_of(4 * step, 4);
+            locus_positions *positions = cache_case_positions(&c, &part);
+            append(&c, first, positions, &part);
+            bytes[2 * step] = locus_cache_bytes(first);
+            append(&c, second, positions, &part);
+            bytes[2 * step + 1] = locus_cache_bytes(first);
+            locus_positions_destroy(&positions);
+        }
+        assert_int_equal(bytes[0], bytes[1]); /* one placing for both */
+        assert_in_range(bytes[3] - bytes[2], 500, bytes[2]);
+        locus_cache_destroy(&first);
+        locus_cache_destroy(&second);
+        cache_case_close(&c);
+    }
+}
+
 /* A layer that goes on, or moves its tokens, leaves the others' plan as it was. */
 static void layers_part(void **state) {
     (void)state;
@@ -164,6 +189,7 @@ static void threads_share_positions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_have_one_plan),
+        cmocka_unit_test(what_is_kept_ready_counts),
         cmocka_unit_test(layers_part),
         cmocka_unit_test(threads_share_positions),
     };

@@ -208,24 +208,55 @@ static void test_threads(void **state) {
     assert_int_equal(locus_threads_set(1), LOCUS_OK);
 }
 
-/* Every score dropped: weights are equal then, in both passes. */
-static void test_all_dropped(void **state) {
-    (void)state;
-    const locus_shape shape = {.heads = 1, .kv_heads = 1, .head_dim = 4, .value_dim = 4};
+/* Every score of a row dropped: the weights of what it sees are equal then, in both passes. With a bias every third key
+ * is hidden. Gradients come from those rows alone. */
+static void check_all_dropped(const locus_tensor *bias) {
+    enum { DIM = 4 };
+    const locus_shape shape = {.heads = 1, .kv_heads = 1, .head_dim = DIM, .value_dim = DIM};
     const score_layout layout = {1, {60}, {60}, false};
     score_scene s;
     size_t found = 0;
+    double dv[60 * DIM] = {0};
     score_scene_open(&s, "cope(max=3)", shape, &layout);
     s.options.mask = LOCUS_MASK_CAUSAL;
     s.options.dropout = 0.8;
     s.options.dropout_on = LOCUS_DROPOUT_LOGITS;
-    score_scene_run(&s, LOCUS_FLOAT64, true);
-    for (size_t t = 0; t < 60; t++)
-        found += s.log_sum_exp[t] < -5e7;
+    s.options.bias = bias;
+    score_scene_run(&s, LOCUS_FLOAT64, false);
+    for (size_t t = 0; t < 60; t++) {
+        const bool dropped = s.log_sum_exp[t] < -5e7 && isfinite(s.log_sum_exp[t]);
+        found += dropped && t > 2;
+        double count = 0, mean[DIM] = {0};
+        for (size_t j = 0; j <= t; j++)
+            count += !bias || j % 3 != 1;
+        for (size_t d = 0; d < DIM && !dropped; d++)
+            s.go[t * DIM + d] = 0;
+        for (size_t j = 0; j <= t && dropped; j++)
+            for (size_t d = 0; d < DIM && (!bias || j % 3 != 1); d++) {
+                mean[d] += s.v[j * DIM + d] / count;
+                dv[j * DIM + d] += s.go[t * DIM + d] / count;
+            }
+        for (size_t d = 0; d < DIM && dropped; d++)
+            assert_true(fabs(s.o[t * DIM + d] - mean[d]) < 1e-6); /* exp of sums near −10⁸ */
+    }
     assert_true(found > 0);
-    for (size_t t = 0; t < 60 * 4; t++)
-        assert_true(isfinite(s.dq[t]) && isfinite(s.dk[t]) && isfinite(s.dv[t]));
+    score_scene_run(&s, LOCUS_FLOAT64, true);
+    for (size_t t = 0; t < 60 * DIM; t++) {
+        assert_true(s.dq[t] == 0 && s.dk[t] == 0);
+        assert_true(fabs(s.dv[t] - dv[t]) < 1e-14);
+    }
     score_scene_close(&s);
+}
+
+static void test_all_dropped(void **state) {
+    (void)state;
+    float hidden[60] = {0};
+    for (size_t j = 1; j < 60; j += 3)
+        hidden[j] = -INFINITY;
+    const int64_t sizes[] = {1, 60};
+    const locus_tensor bias = locus_tensor_view(hidden, LOCUS_FLOAT32, 2, sizes);
+    check_all_dropped(NULL);
+    check_all_dropped(&bias);
 }
 
 static void refuse(const char *spec, locus_mask mask, bool turned, locus_status wanted, const char *part) {

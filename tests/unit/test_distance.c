@@ -284,6 +284,48 @@ static void test_floors(void **state) {
     locus_group_destroy(&group);
 }
 
+/* ---- real positions ---- */
+
+/* Differences are whole, at exact roots and beside them, or not: between each token and the first. */
+static void test_real_grids(void **state) {
+    (void)state;
+    static const double far = 0x1p30 + 0.5;
+    static const struct {
+        double place[3], distance;
+    } tokens[] = {{{0.5, -0.25, 3}, 0},      {{3.5, 3.75, 3}, 5},        {{-0.5, 1.75, 5}, 3},
+                  {{0.5, -0.25, -9.75}, 12}, {{1.5, 0.75, 4}, 1},        {{2.5, 1.75, 3}, 2},
+                  {{3, 3.75, 3}, 4},         {{0.25, -0.125, 3}, 0},     {{0.5, -0.25, 2}, 1},
+                  {{far, -0.25, 3}, 0x1p30}, {{far, 0.75, 3}, 0x1p30},   {{far - 1, 0.75, 3}, 0x1p30 - 1},
+                  {{far, far - 0.75, 3}, 1518500249}, {{0.5, -1.25, 2}, 1},
+                  {{0x1p31 + 0.5, 0x1p16 - 0.25, 3}, 0x1p31} /* (2^31 + 1)² − 1 */};
+    enum { COUNT = sizeof tokens / sizeof *tokens };
+    double values[COUNT * 3], row[COUNT];
+    for (size_t t = 0; t < COUNT; t++)
+        memcpy(values + 3 * t, tokens[t].place, sizeof tokens[t].place);
+    const size_t offsets[] = {0, COUNT};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
+    locus_group *group = NULL;
+    locus_positions *positions = NULL;
+    locus_owned memory = {0};
+    locus_places places;
+    const locus_distances *distances = NULL;
+    rig_ok(locus_group_parse("grid:3", &group, error));
+    rig_ok(locus_positions_create_real(&positions, group, &packing, values, error));
+    rig_ok(locus_places_create(&places, positions, positions, &memory, error));
+    rig_ok(locus_distances_create(&places, &memory, &distances, error));
+    assert_false(locus_distances_fit(distances));
+    assert_true(locus_distances_whole(distances));
+    locus_distances_row(distances, &(locus_score_call){LOCUS_FLOAT64, 0, 0, 0, COUNT}, row);
+    for (size_t t = 0; t < COUNT; t++) {
+        if (row[t] != tokens[t].distance)
+            fail_msg("token %zu: %.17g, not %.17g", t, row[t], tokens[t].distance);
+        assert_true(row[t] <= locus_distances_most(distances));
+    }
+    locus_owned_release(&memory);
+    locus_positions_destroy(&positions);
+    locus_group_destroy(&group);
+}
+
 /* ---- trees by nodes ---- */
 
 typedef struct forest {
@@ -398,6 +440,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_products),
         cmocka_unit_test(test_floors),
+        cmocka_unit_test(test_real_grids),
         cmocka_unit_test(test_trees),
         cmocka_unit_test(test_deep),
     };

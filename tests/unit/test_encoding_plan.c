@@ -169,6 +169,42 @@ static void test_learned_positions(void **state) {
     rig_close(&r);
 }
 
+/* The first token that is too far, in the sequence that it is of; what lies in a gap is nobody's. */
+static void test_far_positions(void **state) {
+    (void)state;
+    const int64_t most = (int64_t)1 << 40;
+    const size_t offsets[] = {0, 3, 7, 7, 9}, lengths[] = {2, 3, 0, 1};
+    static const struct {
+        size_t token, sequence; /* sequence 9: a gap */
+    } places[] = {{0, 0}, {1, 0}, {2, 9}, {3, 1}, {5, 1}, {6, 9}, {7, 3}, {8, 9}};
+    const locus_packing packing = {sizeof packing, 4, offsets, lengths};
+    rig r;
+    rig_bind(&r, "rope", rig_shape(1, 4, 0, 0), 1);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (int side = -1; side <= 1; side += 2)
+            for (int64_t beyond = 0; beyond < 2; beyond++) {
+                int64_t values[9] = {0};
+                char want[160];
+                locus_error failure = {0};
+                locus_positions *positions = NULL;
+                locus_plan *plan = NULL;
+                values[places[i].token] = side * (most + beyond);
+                rig_ok(locus_positions_create(&positions, NULL, &packing, values, error));
+                const locus_status status = locus_plan_create(&plan, r.binding, positions, NULL, &failure);
+                const bool refused = beyond && places[i].sequence < 9;
+                assert_int_equal(status, refused ? LOCUS_ERROR_POSITION : LOCUS_OK);
+                (void)snprintf(want, sizeof want,
+                               "position %lld of token %zu (sequence %zu) is out of range for an encoding: use -2^40 "
+                               "to 2^40",
+                               (long long)values[places[i].token], places[i].token, places[i].sequence);
+                if (refused)
+                    assert_string_equal(failure.message, want);
+                locus_plan_destroy(&plan);
+                locus_positions_destroy(&positions);
+            }
+    rig_close(&r);
+}
+
 /* The blog's example: length 4, dimension 8, every row of norm 2; and the definition, far away and negative too. */
 static void test_sinusoid(void **state) {
     (void)state;
@@ -415,7 +451,7 @@ int main(void) {
         cmocka_unit_test(test_shapes),           cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_initialise),       cmocka_unit_test(test_rope_angles),
         cmocka_unit_test(test_bindings_refuse),  cmocka_unit_test(test_learned_positions),
-        cmocka_unit_test(test_sinusoid),         cmocka_unit_test(test_gaps_and_strides),
+        cmocka_unit_test(test_far_positions), cmocka_unit_test(test_sinusoid),         cmocka_unit_test(test_gaps_and_strides),
         cmocka_unit_test(test_apply_refuses),    cmocka_unit_test(test_plan_memory),
         cmocka_unit_test(test_spread_positions), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_plan_refuses),

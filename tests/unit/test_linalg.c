@@ -256,6 +256,7 @@ static void schur_refuses_what_is_not_finite(void **state) {
         assert_int_equal(skew_exp(n, S, U), LOCUS_ERROR_NUMERIC);
     }
     assert_int_equal(locus_skew_schur((size_t)1 << 40, S, U, theta, work), LOCUS_ERROR_UNSUPPORTED);
+    assert_int_equal(locus_skew_schur(0, NULL, NULL, NULL, NULL), LOCUS_OK); /* nothing is touched */
     free(work);
 }
 

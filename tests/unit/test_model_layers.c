@@ -234,7 +234,7 @@ static void what_cannot_be_is_refused(void **state) {
     (void)state;
     lab_model_config config = config_make("rope", 2);
     config.kv_heads = 3;
-    refuse(&config, "kv_heads must divide heads");
+    refuse(&config, "4 heads cannot share 3 key and value heads: kv_heads must divide heads");
     config.kv_heads = 8;
     refuse(&config, "kv_heads");
     config = config_make("rope / sinusoidal", 2);

@@ -55,6 +55,8 @@ static void tensors_follow_each_other(void **state) {
             assert_string_not_equal(p->name, lab_model_parameter(model, other)->name);
     }
     assert_int_equal(at, lab_model_elements(model));
+    for (size_t i = 0; i < at; ++i)
+        assert_true(lab_model_gradients(model)[i] == 0.0f);
     lab_model_destroy(&model);
 }
 

@@ -102,12 +102,13 @@ static void products_match_plain_loops(void **state) {
     }
 }
 
-/* More than one tile in both directions, several products in one loop, and the same bits with one thread and with
- * three. */
+/* More than one tile in both directions, one row and column more than tiles have, several products in one loop, and the
+ * same bits with one thread and with three. */
 static void parallel_products_are_exact_in_tiles(void **state) {
     (void)state;
-    enum { COUNT = 3 };
-    static const size_t sizes[COUNT][3] = {{300, 530, 37}, {5, 1030, 64}, {257, 3, 90}};
+    enum { COUNT = 6 };
+    static const size_t sizes[COUNT][3] = {{300, 530, 37}, {5, 1030, 64}, {257, 3, 90},
+                                           {65, 513, 3},   {385, 1, 4},   {128, 512, 2}};
     operands list[2][COUNT];
     for (size_t run = 0; run < 2; ++run) {
         lab_product products[COUNT];

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What parameters begin with, against docs/encodings.md: means, deviations and tails of everything that is drawn. The
  * bounds are five standard errors of the moment, of so many independent numbers. */
-#include <locus/locus.h>
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "../property/encoding_rig.h"
 
 static const struct {
     const char *spec, *parameter;
@@ -82,7 +74,41 @@ static void drawn_parameters(void **state) {
     }
 }
 
+/* Reflections have no parameters that mean the identity: init=identity has angles of deviation 0.01. A matrix is then
+ * ‖W − 1‖² = Σ 4 − 4 cos θ ≈ 2 Σ θ² off, and an odd dimension has one direction more that is turned round. */
+static void reflections_begin_near_the_identity(void **state) {
+    (void)state;
+    enum { HEADS = 24, TOKENS = 33, MOST = TOKENS * HEADS * TOKENS };
+    static double x[MOST], y[MOST];
+    for (size_t dim = 32; dim <= 33; dim++) {
+        locus_shape shape = locus_shape_default();
+        shape.heads = HEADS;
+        shape.head_dim = dim;
+        rig r;
+        int64_t ones[TOKENS];
+        for (size_t t = 0; t < TOKENS; t++)
+            ones[t] = 1;
+        rig_open(&r, "algebraic(group=seq, generator=householder, init=identity)", shape, ones, dim);
+        memset(x, 0, sizeof x);
+        for (size_t t = 0; t < dim; t++)
+            for (size_t h = 0; h < HEADS; h++)
+                x[(t * HEADS + h) * dim + t] = 1;
+        rig_apply(&r, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT64, dim, x, y);
+        double off = 0;
+        const double pairs = HEADS * 16;
+        for (size_t i = 0; i < dim * HEADS * dim; i++)
+            off += (y[i] - x[i]) * (y[i] - x[i]);
+        if (dim % 2 != 0) /* −1 in place of 1 */
+            off -= 4 * HEADS;
+        const double variance = off / (2 * pairs * 0.01 * 0.01);
+        if (fabs(variance - 1) > 5 * sqrt(2 / pairs))
+            fail_msg("dimension %zu: angles have %g times the variance", dim, variance);
+        rig_close(&r);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(drawn_parameters)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(drawn_parameters),
+                                       cmocka_unit_test(reflections_begin_near_the_identity)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
