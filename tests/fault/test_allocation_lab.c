@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation of the laboratory's way from a data set to scores fails once, one after another: each failure is
  * told as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. */
+#include "model/attention_maps.h"
 #include "model/model.h"
 #include "sanitized.h"
 #include "task/listops/listops.h"
@@ -8,6 +9,7 @@
 #include "train/feed/feed.h"
 #include "train/feed/tree_groups.h"
 #include "train/train.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -182,6 +184,40 @@ static locus_status decoder_way(const way *how, locus_error *error) {
     return status;
 }
 
+/* What attentions look at; where no memory is left the model has no watcher any more. */
+static locus_status maps_way(const way *how, locus_error *error) {
+    static const size_t inputs[] = {0, 4}, targets[] = {0, 2};
+    static const int32_t input[] = {1, 2, 3, 4}, target[] = {2, 1};
+    const lab_batch batch = {
+        .samples = 1, .input_offsets = inputs, .target_offsets = targets, .input = input, .target = target};
+    lab_model_config config = lab_model_default();
+    lab_model *model = NULL;
+    lab_attention_maps maps = {0};
+    config.vocabulary = 6;
+    config.dim = 8, config.heads = 2, config.feed_forward = 8, config.encoder_layers = config.decoder_layers = 1;
+    config.encoding = how->encoding;
+    locus_status status = lab_model_create(&model, &config, 1, error);
+    if (status == LOCUS_OK) {
+        status = lab_attention_maps_make(&maps, model, &batch, error);
+        assert_int_equal(maps.count, status == LOCUS_OK ? 3 : 0);
+        assert_int_equal(maps.without, 0);
+    }
+    for (size_t i = 0; i < maps.count; ++i) {
+        float sum = 0.0f;
+        for (size_t j = 0; j < maps.maps[i].keys; ++j)
+            sum += maps.maps[i].weights[j];
+        assert_true(fabsf(sum - 1.0f) < 1e-5f);
+    }
+    lab_attention_maps_free(&maps);
+    if (status == LOCUS_ERROR_MEMORY && model) {
+        lab_score score = {0};
+        locus_error again;
+        assert_int_equal(lab_model_evaluate(model, &batch, &score, &again), LOCUS_OK);
+    }
+    lab_model_destroy(&model);
+    return status;
+}
+
 /* Expressions that are drawn, written, read, trained on and scored. */
 static locus_status expressions_read(const lab_dataset *set, locus_error *error) {
     lab_dataset copy = {0};
@@ -298,6 +334,11 @@ static void test_decoders(void **state) {
     every_failure(decoder_way, &(way){.encoding = "rope", .attention = "linear"});
 }
 
+static void test_maps(void **state) {
+    (void)state;
+    every_failure(maps_way, &(way){.encoding = "rope"});
+}
+
 static void test_expressions(void **state) {
     (void)state;
     every_failure(expressions_way, &(way){.encoding = "algebraic(group=seq*tree:3)"});
@@ -319,6 +360,7 @@ static void test_chance(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoders),    cmocka_unit_test(test_images),
                                        cmocka_unit_test(test_trees),       cmocka_unit_test(test_problems),
-                                       cmocka_unit_test(test_expressions), cmocka_unit_test(test_chance)};
+                                       cmocka_unit_test(test_expressions), cmocka_unit_test(test_chance),
+                                       cmocka_unit_test(test_maps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,66 @@ static void test_scores(void **state) {
     free(outer);
 }
 
+/* Gradients of one head, in the order of the tokens. */
+static void learn(const rig *r, size_t count, const double *x, const double *go, double *gx, double *parameters) {
+    const locus_operator *op = locus_plan_query_key_operator(r->plan);
+    const size_t slot_bytes = op->class->slot_bytes(op),
+                 scratch_bytes = op->class->scratch_bytes(op, LOCUS_FLOAT64, count);
+    void *scratch = locus_allocate(scratch_bytes + 1), *slot = locus_allocate(slot_bytes + 1);
+    locus_tensor parameter = r->gradients[0];
+    assert_true(scratch && slot);
+    memset(slot, 0, slot_bytes);
+    memset(parameter.data, 0, rig_elements(&r->info[0]) * sizeof(double));
+    locus_operator_call call = call_of(LOCUS_ROLE_KEY, LOCUS_OUTER, 0, x, scratch);
+    call.count = count;
+    call.x_stride = DIM;
+    op->class->backward(op, &call, go, DIM, gx, DIM, slot);
+    op->class->reduce(op, 0, slot, 1, slot_bytes, &parameter);
+    memcpy(parameters, parameter.data, rig_elements(&r->info[0]) * sizeof(double));
+    locus_release(scratch, scratch_bytes + 1);
+    locus_release(slot, slot_bytes + 1);
+}
+
+/* Tokens at a few places, one place after another, and dealt out in turn so that no two neighbours stand at one place:
+ * the same sums. Near angles and far ones, of every kind of generator. */
+static void test_standing(void **state) {
+    static const char *const specs[] = {"algebraic",
+                                        "algebraic(init=identity)",
+                                        "algebraic(generator=householder)",
+                                        "algebraic(generator=householder, init=identity)",
+                                        "algebraic(generator=cayley, init=identity)",
+                                        "algebraic(init=identity, side=key)"};
+    static const int64_t places[] = {-5, 2, 3, 8, 1};
+    enum { PLACES = 5, EACH = 40, ALL = PLACES * EACH };
+    (void)state;
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        uint64_t random = s;
+        double *x = rig_normal(ALL * DIM, &random), *go = rig_normal(ALL * DIM, &random);
+        double *dealt_x = rig_normal(ALL * DIM, &random), *dealt_go = rig_normal(ALL * DIM, &random);
+        double *gx = rig_normal(ALL * DIM, &random), *dealt_gx = rig_normal(ALL * DIM, &random);
+        double parameters[DIM * DIM] = {0}, dealt[DIM * DIM] = {0};
+        int64_t values[2][ALL];
+        rig r, other;
+        for (size_t t = 0; t < ALL; t++) {
+            const size_t to = t % EACH * PLACES + t / EACH;
+            values[0][t] = values[1][to] = places[t / EACH];
+            memcpy(dealt_x + to * DIM, x + t * DIM, DIM * sizeof *x);
+            memcpy(dealt_go + to * DIM, go + t * DIM, DIM * sizeof *go);
+        }
+        rig_open(&r, specs[s], rig_shape(1, DIM, 0, 0), values[0], ALL);
+        rig_open(&other, specs[s], rig_shape(1, DIM, 0, 0), values[1], ALL);
+        assert_int_equal(rig_elements(&r.info[0]), DIM * DIM);
+        learn(&r, ALL, x, go, gx, parameters);
+        learn(&other, ALL, dealt_x, dealt_go, dealt_gx, dealt);
+        for (size_t t = 0; t < ALL; t++)
+            compare(gx + t * DIM, dealt_gx + (t % EACH * PLACES + t / EACH) * DIM, DIM, 1e-13);
+        compare(dealt, parameters, DIM * DIM, 1e-10);
+        free(x), free(go), free(dealt_x), free(dealt_go), free(gx), free(dealt_gx);
+        rig_close(&r);
+        rig_close(&other);
+    }
+}
+
 /* Values: v' and o in INNER coordinates. o = ⌈p⌉ᵀ a Σ v' for one matrix of weights. */
 static void run_values(const rig *r, locus_coordinates coordinates, const double *v, const double *go, const double *C,
                        run *out) {
@@ -211,7 +271,7 @@ static void test_heads_agree(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores), cmocka_unit_test(test_values),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores), cmocka_unit_test(test_standing), cmocka_unit_test(test_values),
                                        cmocka_unit_test(test_heads_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

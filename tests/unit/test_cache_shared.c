@@ -83,7 +83,7 @@ static void layers_have_one_plan(void **state) {
     }
 }
 
-/* What was placed for the tokens before stays for those that come, once all layers have left it: then it counts, too. */
+/* What was placed for the tokens before stays for those that come, once all layers have left it. It counts meanwhile. */
 static void what_is_kept_ready_counts(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
@@ -100,8 +100,9 @@ static void what_is_kept_ready_counts(void **state) {
             bytes[2 * step + 1] = locus_cache_bytes(first);
             locus_positions_destroy(&positions);
         }
-        assert_int_equal(bytes[0], bytes[1]); /* one placing for both */
-        assert_in_range(bytes[3] - bytes[2], 500, bytes[2]);
+        assert_in_range(bytes[1] - bytes[0], 10000, bytes[0]); /* what the second one began with */
+        assert_int_equal(bytes[2], bytes[0]);                  /* is taken, */
+        assert_true(bytes[3] >= bytes[1]);                     /* and what both leave is there in its place */
         locus_cache_destroy(&first);
         locus_cache_destroy(&second);
         cache_case_close(&c);

@@ -134,6 +134,46 @@ static void test_parts_of_a_product_have_dimensions_of_their_own(void **state) {
     leave(&own);
 }
 
+/* Every array that holds a parameter says which one, and no other array does. */
+static void test_learned_arrays_name_their_parameters(void **state) {
+    static const struct {
+        const char *spec, *learned; /* form, name, parameter and first number of each, in their order */
+    } cases[] = {
+        {"kerple", "0 a 0 0; 0 b 1 0; "},
+        {"alibi + kerple", "1 a 0 0; 1 b 1 0; "},
+        {"rope + t5 + learned(size=100)", "1 vectors 1 0; 2 bias 0 0; "},
+        {"fire", "0 hidden_weight 0 0; 0 hidden_bias 1 0; 0 output_weight 2 0; 0 output_bias 3 0; 0 c 4 0; 0 L 5 0; "},
+        {"decay(learned=on) + decay", "0 rate 0 0; "},
+        {"liere(group=seq) + kerple", "0 generator 0 0; 1 a 1 0; 1 b 2 0; "},
+        {"rope(learned=on)", "0 frequencies 0 0; "},
+        {"relative(window=3, values=on)", "0 key_table 0 0; 0 value_table 1 0; "},
+        {"cope(max=3)", "0 table 0 0; "},
+        {"alibi + scores(sinks=on)", "0 sinks 0 0; "},
+        {"algebraic(group=seq, generator=angles) + kerple", "0 frequencies 0 0; 1 a 1 0; 1 b 2 0; "},
+        {"alibi + decay + rope", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400] = "";
+        size_t used = 0;
+        scene own = scene_of(cases[i].spec);
+        locus_plan_forms *forms = forms_of(own.plan);
+        for (size_t f = 0; f < locus_plan_form_count(forms); f++)
+            for (size_t a = 0; a < locus_plan_form_at(forms, f)->array_count; a++) {
+                const locus_form_array *array = locus_plan_form_array(forms, f, a);
+                if (array->parameter != LOCUS_FORM_FIXED)
+                    used += (size_t)snprintf(text + used, sizeof text - used, "%zu %s %zu %zu; ", f, array->name,
+                                             array->parameter, array->parameter_first);
+                else
+                    assert_int_equal(array->parameter_first, 0);
+            }
+        if (strcmp(text, cases[i].learned) != 0)
+            fail_msg("%s: '%s', not '%s'", cases[i].spec, text, cases[i].learned);
+        locus_plan_forms_destroy(&forms);
+        leave(&own);
+    }
+}
+
 static void test_what_is_not_there_is_null(void **state) {
     (void)state;
     scene own = scene_of("rope");
@@ -306,6 +346,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms_stand_in_the_order_in_which_they_act),
         cmocka_unit_test(test_parts_of_a_product_have_dimensions_of_their_own),
+        cmocka_unit_test(test_learned_arrays_name_their_parameters),
         cmocka_unit_test(test_what_is_not_there_is_null),
         cmocka_unit_test(test_arrays_outlive_all_but_the_forms),
         cmocka_unit_test(test_what_the_plan_keeps_is_not_copied),

@@ -158,6 +158,40 @@ static void test_same_bits(void **state) {
         }
 }
 
+/* Where every pair has a cell of its own, limits say as much as the plan takes, but for one cell; a plan's workspace
+ * keeps them below. */
+static void test_bounded(void **state) {
+    static const size_t lengths[] = {3, 7}, others[] = {2, 9};
+    const group_drawing queries = {"seq", 2, lengths, (int64_t)1 << 33, false},
+                        keys = {"seq", 2, others, (int64_t)1 << 33, false};
+    (void)state;
+    scene s;
+    scene_open(&s, "own-kerple", &queries, &keys);
+    locus_workspace_limits limits = {.size = sizeof limits,
+                                     .shape = &s.r.shape,
+                                     .threads = 1,
+                                     .dtype = LOCUS_FLOAT64,
+                                     .sequences = 2,
+                                     .queries = s.tokens[0],
+                                     .keys = s.tokens[1],
+                                     .longest_queries = 7,
+                                     .longest_keys = 9};
+    size_t bound[3], alone;
+    locus_encoding *none;
+    rig_ok(locus_attention_workspace_bound(s.r.encoding, &limits, &s.options, LOCUS_PASS_BACKWARD, &bound[0], error));
+    limits.plan_workspace = 640;
+    rig_ok(locus_attention_workspace_bound(s.r.encoding, &limits, &s.options, LOCUS_PASS_BACKWARD, &bound[1], error));
+    rig_ok(locus_encoding_parse("none", &none, error));
+    rig_ok(locus_attention_workspace_bound(none, &limits, &s.options, LOCUS_PASS_BACKWARD, &alone, error));
+    locus_execution one_thread = locus_execution_in((locus_workspace){NULL, 0});
+    one_thread.threads = 1;
+    bound[2] = locus_attention_workspace(s.r.plan, &s.options, LOCUS_FLOAT64, LOCUS_PASS_BACKWARD, &one_thread);
+    assert_in_range(bound[0], bound[2], bound[2] + bound[2] / 20);
+    assert_in_range(bound[1], alone + 1, bound[2] - 1);
+    locus_encoding_destroy(&none);
+    scene_close(&s);
+}
+
 /* An angle is the product of two doubles here, rounded once; the library's own carries it further. */
 static void compare_turns(const char *own, const char *other, const group_drawing *queries, double single_tolerance) {
     for (int single = 0; single < 2; single++) {
@@ -663,6 +697,7 @@ int main(void) {
                                        cmocka_unit_test(test_parsed),
                                        cmocka_unit_test(test_parameters),
                                        cmocka_unit_test(test_same_bits),
+                                       cmocka_unit_test(test_bounded),
                                        cmocka_unit_test(test_same_turns),
                                        cmocka_unit_test(test_turn_bits),
                                        cmocka_unit_test(test_cached),
