@@ -56,7 +56,7 @@ typedef struct locus_placement {
     double reach;   /* max |p| over queries and keys */
     double highest; /* max p, or 0; of what a cache grows nobody asks for it */
     int64_t nearest_apart,
-        farthest_apart;   /* extremes of key position − query position within sequences; 0, 0 if none. For score terms */
+        farthest_apart; /* extremes of key position − query position within sequences; 0, 0 if none. For score terms */
     locus_trie_view trie; /* trees: the nodes that values name; count 0 for other coordinates */
     locus_tables *held;   /* of a cache: what one placing leaves to the next, and nothing is learned; else NULL */
 } locus_placement;

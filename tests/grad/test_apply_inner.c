@@ -271,7 +271,7 @@ static void test_heads_agree(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores), cmocka_unit_test(test_standing), cmocka_unit_test(test_values),
-                                       cmocka_unit_test(test_heads_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores), cmocka_unit_test(test_standing),
+                                       cmocka_unit_test(test_values), cmocka_unit_test(test_heads_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -400,10 +400,8 @@ static void senseless_limits_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_of_the_batch_itself),
-        cmocka_unit_test(bounds_of_wider_limits),
-        cmocka_unit_test(what_is_left_out_has_a_default),
-        cmocka_unit_test(counts_have_their_ends),
+        cmocka_unit_test(bounds_of_the_batch_itself),     cmocka_unit_test(bounds_of_wider_limits),
+        cmocka_unit_test(what_is_left_out_has_a_default), cmocka_unit_test(counts_have_their_ends),
         cmocka_unit_test(senseless_limits_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,6 +284,64 @@ static void test_floors(void **state) {
     locus_group_destroy(&group);
 }
 
+/* ---- long rows ---- */
+
+/* Rows of as many keys as are added up at a time, one fewer and more: pair by pair the same, and nothing behind them is
+ * written. */
+static void test_long_rows(void **state) {
+    (void)state;
+    enum { KEYS = 3 * LOCUS_TREE_BLOCK + 2, CANARY = 77 };
+    static const struct {
+        const char *group;
+        uint64_t reach;
+    } kinds[] = {{"seq", 1000},         {"grid:2", 1000},    {"grid:2", 30000},          {"grid:3", 1u << 29},
+                 {"cycle:100", 100},    {"cycle:7", 7},      {"seq*cycle:50", 50},       {"grid:2*seq", 20000},
+                 {"cycle:4*grid:3", 4}, {"seq*seq*seq", 90}, {"cycle:3000000000", 3000}, {"cycle:3*cycle:5", 3}};
+    static const size_t counts[] = {
+        1, LOCUS_TREE_BLOCK - 1, LOCUS_TREE_BLOCK, LOCUS_TREE_BLOCK + 1, 2 * LOCUS_TREE_BLOCK, KEYS};
+    uint64_t random = 8;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const size_t offsets[] = {0, KEYS};
+        const locus_packing packing = {sizeof packing, 1, offsets, NULL};
+        int64_t values[KEYS * COORDINATES_MAX];
+        locus_group *group = NULL;
+        locus_positions *positions = NULL;
+        locus_owned memory = {0};
+        locus_places places;
+        const locus_distances *distances = NULL;
+        rig_ok(locus_group_parse(kinds[i].group, &group, error));
+        const size_t coordinates = locus_group_coordinates(group);
+        for (size_t j = 0; j < KEYS * coordinates; j++)
+            values[j] = (int64_t)draw(&random, kinds[i].reach);
+        rig_ok(locus_positions_create(&positions, group, &packing, values, error));
+        rig_ok(locus_places_create(&places, positions, positions, &memory, error));
+        rig_ok(locus_distances_create(&places, &memory, &distances, error));
+        assert_true(locus_distances_fit(distances));
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+            const size_t count = counts[c], first = KEYS - count;
+            double *row = malloc(count * sizeof *row);
+            int32_t *steps = malloc((count + 1) * sizeof *steps);
+            assert_true(row && steps);
+            steps[count] = CANARY;
+            const locus_score_call call = {LOCUS_FLOAT64, 0, c, first, count};
+            locus_distances_row(distances, &call, row);
+            locus_distances_steps(distances, &call, steps);
+            for (size_t j = 0; j < count; j++) {
+                int64_t apart[COORDINATES_MAX];
+                for (size_t a = 0; a < coordinates; a++)
+                    apart[a] = values[(first + j) * coordinates + a] - values[c * coordinates + a];
+                assert_true(row[j] == locus_distances_of(distances, apart));
+                assert_true((double)steps[j] == row[j]);
+            }
+            assert_int_equal(steps[count], CANARY);
+            free(row), free(steps);
+        }
+        locus_owned_release(&memory);
+        locus_positions_destroy(&positions);
+        locus_group_destroy(&group);
+    }
+}
+
 /* ---- real positions ---- */
 
 /* Differences are whole, at exact roots and beside them, or not: between each token and the first. */
@@ -292,11 +350,20 @@ static void test_real_grids(void **state) {
     static const double far = 0x1p30 + 0.5;
     static const struct {
         double place[3], distance;
-    } tokens[] = {{{0.5, -0.25, 3}, 0},      {{3.5, 3.75, 3}, 5},        {{-0.5, 1.75, 5}, 3},
-                  {{0.5, -0.25, -9.75}, 12}, {{1.5, 0.75, 4}, 1},        {{2.5, 1.75, 3}, 2},
-                  {{3, 3.75, 3}, 4},         {{0.25, -0.125, 3}, 0},     {{0.5, -0.25, 2}, 1},
-                  {{far, -0.25, 3}, 0x1p30}, {{far, 0.75, 3}, 0x1p30},   {{far - 1, 0.75, 3}, 0x1p30 - 1},
-                  {{far, far - 0.75, 3}, 1518500249}, {{0.5, -1.25, 2}, 1},
+    } tokens[] = {{{0.5, -0.25, 3}, 0},
+                  {{3.5, 3.75, 3}, 5},
+                  {{-0.5, 1.75, 5}, 3},
+                  {{0.5, -0.25, -9.75}, 12},
+                  {{1.5, 0.75, 4}, 1},
+                  {{2.5, 1.75, 3}, 2},
+                  {{3, 3.75, 3}, 4},
+                  {{0.25, -0.125, 3}, 0},
+                  {{0.5, -0.25, 2}, 1},
+                  {{far, -0.25, 3}, 0x1p30},
+                  {{far, 0.75, 3}, 0x1p30},
+                  {{far - 1, 0.75, 3}, 0x1p30 - 1},
+                  {{far, far - 0.75, 3}, 1518500249},
+                  {{0.5, -1.25, 2}, 1},
                   {{0x1p31 + 0.5, 0x1p16 - 0.25, 3}, 0x1p31} /* (2^31 + 1)² − 1 */};
     enum { COUNT = sizeof tokens / sizeof *tokens };
     double values[COUNT * 3], row[COUNT];
@@ -438,11 +505,8 @@ static void test_deep(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_products),
-        cmocka_unit_test(test_floors),
-        cmocka_unit_test(test_real_grids),
-        cmocka_unit_test(test_trees),
-        cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_random_products), cmocka_unit_test(test_floors), cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_real_grids),      cmocka_unit_test(test_trees),  cmocka_unit_test(test_deep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -451,10 +451,10 @@ int main(void) {
         cmocka_unit_test(test_shapes),           cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_initialise),       cmocka_unit_test(test_rope_angles),
         cmocka_unit_test(test_bindings_refuse),  cmocka_unit_test(test_learned_positions),
-        cmocka_unit_test(test_far_positions), cmocka_unit_test(test_sinusoid),         cmocka_unit_test(test_gaps_and_strides),
-        cmocka_unit_test(test_apply_refuses),    cmocka_unit_test(test_plan_memory),
-        cmocka_unit_test(test_spread_positions), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_plan_refuses),
+        cmocka_unit_test(test_far_positions),    cmocka_unit_test(test_sinusoid),
+        cmocka_unit_test(test_gaps_and_strides), cmocka_unit_test(test_apply_refuses),
+        cmocka_unit_test(test_plan_memory),      cmocka_unit_test(test_spread_positions),
+        cmocka_unit_test(test_threads),          cmocka_unit_test(test_plan_refuses),
     };
     threads_only("test_threads");
     return cmocka_run_group_tests(tests, NULL, NULL);

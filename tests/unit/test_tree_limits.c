@@ -14,11 +14,17 @@
  * 2·4 = 8 vectors pass. */
 static const locus_tree tree = {.heads = 4, .dim = 4, .branches = 2, .tables = 1};
 /* Of 1400 vectors there are 175 anchors on a level at most: 4, 12, 36, 108, 175, 175, … */
-static const locus_limits limits = {
-    .sequences = 1, .queries = 200, .keys = 150, .longest_query = 200, .longest_key = 150, .depth = 5, .workspace = 1 << 20};
+static const locus_limits limits = {.sequences = 1,
+                                    .queries = 200,
+                                    .keys = 150,
+                                    .longest_query = 200,
+                                    .longest_key = 150,
+                                    .depth = 5,
+                                    .workspace = 1 << 20};
 static const locus_tree_variant keeps = {.keeps = true, .sides = 2}, cuts = {.keeps = false, .sides = 2};
 
-static locus_tree_layout layout_of(const locus_tree *of, const locus_limits *within, const locus_tree_variant *variant) {
+static locus_tree_layout layout_of(const locus_tree *of, const locus_limits *within,
+                                   const locus_tree_variant *variant) {
     locus_tree_layout layout = {.anchors_most = 99};
     assert_true(locus_tree_layout_limit(of, within, variant, &layout));
     return layout;
