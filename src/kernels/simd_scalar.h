@@ -170,8 +170,8 @@ SIMD vf vf_load_half(const uint16_t *p) {
     return scalar_from_bits(sign | scalar_bits((float)rest * 0x1p-24f));
 }
 
-/* Below 2^−14 the sum with 1/2, whose last bit is 2^−24, rounds: its last 16 bits are the half. A carry out of the largest
- * half gives infinity. */
+/* Below 2^−14 the sum with 1/2, whose last bit is 2^−24, rounds: its last 16 bits are the half. A carry out of the
+ * largest half gives infinity. */
 SIMD void vf_store_half(uint16_t *p, vf x) {
     const uint32_t bits = scalar_bits(x), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
     uint32_t half;

@@ -83,7 +83,7 @@ static void layers_have_one_plan(void **state) {
     }
 }
 
-/* What was placed for the tokens before stays for those that come, once all layers have left it. It counts meanwhile. */
+/* What was placed for the tokens before stays for those that come, once all layers have left it, and counts. */
 static void what_is_kept_ready_counts(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
