@@ -7,6 +7,7 @@
 #define _DEFAULT_SOURCE /* syscall */
 #include <locus/cpu.h>
 
+#include "core/cpu_words.h"
 #include "core/environment.h"
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,7 +31,7 @@ static bool has(unsigned word, unsigned bits) {
     return (word & bits) == bits;
 }
 
-enum { TILE_DATA = 18 }; /* of XCR0 */
+enum { TILE_DATA = 18, TILE_REGISTERS = 3 << 17 }; /* of XCR0 */
 
 /* Whether Linux would let a process use the registers of tiles; a kernel that does not know the question says no. */
 static bool tiles_to_be_had(void) {
@@ -58,31 +59,39 @@ bool locus_cpu_take_tiles(void) {
 #endif
 }
 
-/* What there is for bfloat16 beside AVX-512; `tiles`: the processor has AMX and bfloat16 for it. */
-static unsigned detect_bfloat16(unsigned saved, bool tiles) {
-    const unsigned bf16 = 1u << 5 /* leaf 7.1, eax */, tile_registers = 3u << 17;
-    unsigned eax, ebx, ecx, edx;
-    if (!__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) || !has(eax, bf16))
-        return 0;
-    return LOCUS_ISA_AVX512_BF16 | (tiles && has(saved, tile_registers) && tiles_to_be_had() ? LOCUS_ISA_AMX : 0u);
+unsigned locus_cpu_isas_of(const locus_cpu_words *words) {
+    const unsigned fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29; /* leaf 1, ecx */
+    const unsigned avx2 = 1u << 5,                                                      /* leaf 7, ebx */
+        avx512 = 1u << 16 /* F */ | 1u << 17 /* DQ */ | 1u << 30 /* BW */ | 1u << 31 /* VL */;
+    const unsigned amx = 1u << 22 /* BF16 */ | 1u << 24 /* TILE */; /* leaf 7, edx */
+    const unsigned bf16 = 1u << 5;                                  /* leaf 7.1, eax */
+    const unsigned ymm = 0x06, zmm = 0xE6;
+    if (!has(words->ecx_1, fma | osxsave | avx | f16c) || !has(words->saved, ymm) || !has(words->ebx_7, avx2))
+        return LOCUS_ISA_SCALAR;
+    if (!has(words->saved, zmm) || !has(words->ebx_7, avx512))
+        return LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2;
+    if (!has(words->eax_7_1, bf16))
+        return LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512;
+    return LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512 | LOCUS_ISA_AVX512_BF16 |
+           (words->tiles && has(words->saved, TILE_REGISTERS) && has(words->edx_7, amx) ? LOCUS_ISA_AMX : 0u);
 }
 
 static unsigned detect(void) {
-    const unsigned fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29; /* leaf 1, ecx */
-    const unsigned avx2 = 1u << 5,
-                   avx512 = 1u << 16 /* F */ | 1u << 17 /* DQ */ | 1u << 30 /* BW */ | 1u << 31 /* VL */;
-    const unsigned amx = 1u << 22 /* BF16 */ | 1u << 24 /* TILE */; /* leaf 7, edx */
-    const unsigned ymm = 0x06, zmm = 0xE6;
-    unsigned eax, ebx, ecx, edx, found = LOCUS_ISA_SCALAR;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !has(ecx, fma | osxsave | avx | f16c))
-        return found;
-    unsigned saved = saved_registers();
-    if (!has(saved, ymm) || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || !has(ebx, avx2))
-        return found;
-    found |= LOCUS_ISA_AVX2;
-    if (has(saved, zmm) && has(ebx, avx512))
-        found |= LOCUS_ISA_AVX512 | detect_bfloat16(saved, has(edx, amx));
-    return found;
+    const unsigned osxsave = 1u << 27;
+    locus_cpu_words words = {0};
+    unsigned eax, ebx, ecx, edx;
+    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+        words.ecx_1 = ecx;
+    if (has(words.ecx_1, osxsave))
+        words.saved = saved_registers();
+    if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {
+        words.ebx_7 = ebx;
+        words.edx_7 = edx;
+    }
+    if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx))
+        words.eax_7_1 = eax;
+    words.tiles = has(words.saved, TILE_REGISTERS) && tiles_to_be_had();
+    return locus_cpu_isas_of(&words);
 }
 #else
 bool locus_cpu_take_tiles(void) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors, status texts, version, allocator, tensor views, instruction sets. */
+#include "core/cpu_words.h"
 #include "core/error.h"
 #include <locus/locus.h>
 #include <setjmp.h>
@@ -220,6 +221,40 @@ static void mask_limits_the_level(void **state) {
     assert_int_equal(locus_cpu_isa(), highest(~0u));
 }
 
+#if defined(__x86_64__)
+/* Processors that are made up: each bit that is asked for takes its level and those above away, and no other bit does
+ * anything. */
+static void levels_follow_from_what_processors_say(void **state) {
+    static const struct {
+        size_t word, bit; /* ecx_1, ebx_7, edx_7, eax_7_1, saved */
+        unsigned left;    /* levels without it: 1 scalar, 3 and AVX2, 7 and AVX-512; 0: all but AMX */
+    } bits[] = {{0, 12, 1}, {0, 27, 1}, {0, 28, 1}, {0, 29, 1}, {1, 5, 1}, {4, 1, 1}, {4, 2, 1},
+                {1, 16, 3}, {1, 17, 3}, {1, 30, 3}, {1, 31, 3}, {4, 5, 3}, {4, 6, 3}, {4, 7, 3},
+                {3, 5, 7},  {2, 22, 0}, {2, 24, 0}, {4, 17, 0}, {4, 18, 0}};
+    enum { COUNT = sizeof bits / sizeof *bits };
+    const unsigned beside = LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512 | LOCUS_ISA_AVX512_BF16,
+                   all = beside | LOCUS_ISA_AMX;
+    unsigned asked[5] = {0};
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++)
+        asked[bits[i].word] |= 1u << bits[i].bit;
+    for (int others = 0; others < 2; others++)
+        for (size_t i = 0; i <= COUNT; i++) {
+            unsigned word[5];
+            for (size_t w = 0; w < 5; w++)
+                word[w] = others ? ~0u : asked[w];
+            if (i < COUNT)
+                word[bits[i].word] &= ~(1u << bits[i].bit);
+            const locus_cpu_words words = {word[0], word[1], word[2], word[3], word[4], true},
+                                  without = {word[0], word[1], word[2], word[3], word[4], false};
+            const unsigned want = i == COUNT ? all : bits[i].left ? bits[i].left : beside;
+            assert_int_equal(locus_cpu_isas_of(&words), want);
+            assert_int_equal(locus_cpu_isas_of(&without), want & ~(unsigned)LOCUS_ISA_AMX);
+        }
+    assert_int_equal(locus_cpu_isas_of(&(locus_cpu_words){0}), LOCUS_ISA_SCALAR);
+}
+#endif
+
 static void machine_has_what_the_compiler_sees(void **state) {
     (void)state;
     unsigned isas = locus_cpu_isas();
@@ -252,6 +287,9 @@ int main(void) {
         cmocka_unit_test(views_are_contiguous),
         cmocka_unit_test(environment_limits_the_level),
         cmocka_unit_test(mask_limits_the_level),
+#if defined(__x86_64__)
+        cmocka_unit_test(levels_follow_from_what_processors_say),
+#endif
         cmocka_unit_test(machine_has_what_the_compiler_sees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
