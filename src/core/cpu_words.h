@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an x86-64 processor and its operating system say of themselves, and what follows from that: apart from asking, so
- * that any machine can be thought of. */
+/* What an x86-64 processor and its operating system say of themselves, and what follows from that: apart from asking,
+ * so that any machine can be thought of. */
 #ifndef LOCUS_CORE_CPU_WORDS_H
 #define LOCUS_CORE_CPU_WORDS_H
 
