@@ -50,7 +50,7 @@ static void note_window(const lab_rope_source *source, const char *kind) {
         !lab_value_is_false(lab_rope_member(source, "use_sliding_window")))
         lab_rope_note_add(source, true,
                           "the file does not say how wide the windows of its layers are (sliding_window)");
-    if (window > 0 && local > 0 && !lab_rope_member(source, "sliding_window"))
+    if (window > 0 && !lab_rope_member(source, "sliding_window"))
         lab_rope_note_add(source, false,
                           "layers with a window see keys fewer than %g away (local_attention %g, halved): --window",
                           window, local);

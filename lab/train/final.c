@@ -138,7 +138,7 @@ static locus_status write_all(lab_session *session, const char *set, const lab_o
     locus_status status = write_set(session->store, session->run->id, set, result, error);
     for (size_t i = 0; status == LOCUS_OK && i < result->group_count; i++)
         status = write_group(session, &result->groups[i], error);
-    if (status == LOCUS_OK && strcmp(set, "test") == 0 && session->state.best_step > 0)
+    if (status == LOCUS_OK && strcmp(set, "test") == 0)
         status = write_curve(session, error);
     return status;
 }

@@ -71,6 +71,20 @@ near 1e-4 got want
 works attend none --query q.npy --key k.npy --value v.npy --positions 0:4 --grad-output v.npy --grad-dir again
 cmp -s grads/dq.npy again/dq.npy || complain 'gradients are not repeatable'
 
+# Where one input is float64 all are computed so, and what comes out is float32 as ever.
+npy one64.npy '<f8' '(4, 4, 4)' '\000\000\000\000\000\000\360\077' 64
+for wide in query key value grad-output; do
+    set -- --query one.npy --key one.npy --value one.npy --grad-output one.npy
+    works attend rope "$@" --positions 0:4 --grad-dir narrow -o narrow.npy
+    works attend rope "$@" --$wide one64.npy --positions 0:4 --grad-dir wide -o wide.npy
+    for name in narrow wide; do
+        shape $name.npy '(4, 4, 4)'
+        for what in dq dk dv; do shape $name/$what.npy '(4, 4, 4)'; done
+        for file in $name.npy $name/dq.npy $name/dk.npy $name/dv.npy; do values $file; done >$name.txt
+    done
+    near 1e-6 wide.txt narrow.txt
+done
+
 # Parameters: gradients come back under the names that --params takes.
 for spec in 'algebraic(group=seq, decay=0.98)' 'relative(window=2)' 'algebraic(group=seq) + relative(window=2)'; do
     works attend "$spec" --query q.npy --key k.npy --value v.npy --positions 0:4 --grad-output one.npy --grad-dir params

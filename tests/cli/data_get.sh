@@ -63,6 +63,34 @@ refuses 1 'cannot download.*1 B are kept in there.part and the same command goes
 [ "$(cat there.part)" = h ] || complain "a half-finished download was lost"
 rm there.part
 
+# What cannot be written is told with the reason; what a server sends from its beginning replaces what is there.
+checks=$((checks + 1))
+(
+    trap '' XFSZ
+    ulimit -f 1
+    exec "$LOCUS" data get cifar10 --from "file://$PWD/small.tar" --to there >.out/stdout 2>.out/stderr
+) && status=0 || status=$?
+[ "$status" -eq 1 ] && grep -q "cannot write 'there.part': File too large" .out/stderr || complain "a full disk (exit $status)"
+rm -f there.part
+if command -v python3 >/dev/null; then
+    python3 -u -m http.server 0 --bind 127.0.0.1 >served 2>/dev/null &
+    server=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' served)
+        [ -n "$port" ] && break
+        sleep 0.2
+    done
+    head -c 700 /dev/zero >there.part
+    sum=$(md5sum <cifar-10-binary.tar.gz | cut -d ' ' -f 1)
+    refuses 1 "its MD5 is $sum, and c32a1d4ab5d03f1284b67883e8d87530 as published" \
+        data get cifar10 --from "http://127.0.0.1:$port/cifar-10-binary.tar.gz" --to there
+    refuses 1 "cannot download http://127.0.0.1:$port/none.tar: the server answers 404" \
+        data get cifar10 --from "http://127.0.0.1:$port/none.tar" --to there
+    kill "$server"
+    wait "$server" 2>/dev/null || true
+    absent there
+fi
+
 # Ctrl-C while bytes come slowly: what has come is kept. (The pipe's writer ends with its reader.)
 if mkfifo slow 2>/dev/null; then
     checks=$((checks + 1))

@@ -89,6 +89,16 @@ run data inspect cifar10 --data images --show 0
 checks=$((checks + 1))
 case $(tail -n 1 .out/stdout) in chance*) ;; *) complain "--show 0 shows something" ;; esac
 
+# As CSV nothing but its tables, with an empty line between.
+run data inspect cifar10 --data images --format csv
+{
+    printf 'class,train,test\nairplane,1,0\nautomobile,1,0\nbird,2,0\ncat,6,2\ndeer,2,0\ndog,1,0\nfrog,1,0\nhorse,0,1\n'
+    printf 'ship,1,0\ntruck,0,1\n\nchannel,mean,deviation\n'
+} >wanted
+head -n 13 .out/stdout >made
+checks=$((checks + 1))
+diff wanted made >&2 && [ "$(wc -l <.out/stdout)" -eq 16 ] || complain "inspect as CSV"
+
 run data inspect cifar10 --data images --json
 checks=$((checks + 1))
 tr -d '\t\n' <.out/stdout | sed 's/"mean".*//' >made

@@ -55,6 +55,16 @@ for command in encodings encode apply attend import-rope 'data make' 'data inspe
     prints "^usage: locus $command"
     prints '^example'
 done
+# The options that its help lists are those of its manual.
+for command in path encode 'data make' train; do
+    # shellcheck disable=SC2086
+    works $command --help
+    sed -n 's/^  \(    \|-., \)\(--[a-z0-9-]*\).*/\2/p' .out/stdout | sort >listed
+    sed -n "/^\.SS locus $command/,/^\.SS /p" "$LOCUS_SOURCE/man/locus.1" | tr -d '\\' | sed -n 's/^fB\(-.fR, fB\)\?\(--[a-z0-9-]*\)fR.*/\2/p' |
+        sort >manual
+    checks=$((checks + 1))
+    [ -s listed ] && cmp -s listed manual || complain "$command --help and its manual list other options: $(diff listed manual)"
+done
 works help encode
 prints '^usage: locus encode'
 works data --help

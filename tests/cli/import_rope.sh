@@ -61,6 +61,15 @@ prints 'rotate=96, scaling=longrope, factor=32, original=4096, short=1:1:'
 works check "$(cat .out/stdout)" --head-dim 128 --json
 prints ':47.77)"'
 
+# One factor of attention for both lists, said twice; two of them cannot be said.
+sed 's/"type": "longrope",/& "short_mscale": 1.25, "long_mscale": 1.25,/' "$configs/phi3-128k.json" >twice.json
+works import-rope twice.json --quiet
+prints ', original=4096, attention=1\.25, short=1\.05:1\.0686:'
+sed 's/"type": "longrope",/& "short_mscale": 1.5, "long_mscale": 1.25,/' "$configs/phi3-128k.json" >two.json
+refuses 1 'has short_mscale 1.5 and long_mscale 1.25: one factor for both lengths' import-rope two.json
+sed 's/"type": "longrope",/& "short_mscale": "x", "long_mscale": 1.25,/' "$configs/phi3-128k.json" >text.json
+refuses 1 'short_mscale' import-rope text.json
+
 # DeepSeek: the part that turns, and what else its attention needs.
 run import-rope "$configs/deepseek-v3.json"
 [ "$status" -eq 0 ] || complain 'deepseek-v3'

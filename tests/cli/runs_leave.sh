@@ -86,6 +86,12 @@ locus runs --format csv | grep -q ',other$' || fail "the names after refusals: $
 refuses 2 "runs rename: which run" "$locus" runs rename run-0 --store s/locus.db
 refuses 2 "runs note: which run" "$locus" runs note run-0 --store s/locus.db
 refuses 2 "runs diff: which two runs" "$locus" runs diff run-0 --store s/locus.db
+# As long as a note may be, and one byte longer.
+longest=$(head -c 65536 /dev/zero | tr '\0' n)
+locus runs note run-0 "$longest" --quiet
+locus runs show run-0 | grep -q "^note  *$longest\$" || fail "a note of 65536 bytes is not kept"
+refuses 2 "runs note: a note has at most 65536 bytes" "$locus" runs note run-0 "${longest}n" --store s/locus.db
+locus runs note run-0 '' --quiet
 # A process that was killed between the folder and the row: the same command again mends it.
 mv s/other s/mended
 locus runs rename other mended --quiet
@@ -103,6 +109,13 @@ locus runs export run-0 mended --format tensorboard -o board --quiet
 locus runs export run-0 mended --format tensorboard -o board --quiet # once more: files are replaced
 [ "$(find board -type f | sort | tr '\n' ' ')" = "board/mended/events.out.tfevents.0.locus board/run-0/events.out.tfevents.0.locus " ] ||
     fail "event files: $(find board)"
+# The first record has 26 bytes, behind their number and its sum: when, step 0, the form of the file.
+for run in run-0 mended; do
+    events=board/$run/events.out.tfevents.0.locus
+    [ "$(head -c 8 $events | od -An -t u1 | tr -d ' \n')" = 260000000 ] || fail "the first record of $events: $(od -c $events | head -3)"
+    [ "$(head -c 38 $events | tail -c 15)" = "$(printf '\032\015brain.Event:2')" ] ||
+        fail "the form of $events: $(od -c $events | head -3)"
+done
 echo file >taken
 refuses 1 "taken" "$locus" runs export --format tensorboard -o taken --store s/locus.db
 

@@ -24,6 +24,11 @@ cp "$LOCUS_SOURCE"/tests/fuzz/corpus/jpeg/jpeg-grey all/red/20.jpg
 "$locus" data make images --data all --side 16 --set train --image 5 -o all/green/21.png 2>err || fail "data make: $(cat err)"
 "$locus" data inspect images --data all --side 11 >said 2>err || fail "inspect: $(cat err)"
 grep -q '^all: 50 training, 6 development and 6 test pictures in 3 classes, brought to 11×11 pixels' said || fail "inspect: $(cat said)"
+mkdir few few/red few/green few/blue
+for class in red green blue; do cp all/$class/03.ppm few/$class; done
+"$locus" data inspect images --data all --test few --side 8 >other 2>err || fail "inspect: $(cat err)"
+head -1 other | grep -q '^all: 56 training, 6 development and 3 test pictures in 3 classes, brought to 8×8 pixels$' ||
+    fail "inspect with a test set: $(cat other)"
 grep -q '^green ' said || fail "no classes: $(cat said)"
 grep -q '^all/blue/' said || fail "no files: $(cat said)"
 awk '/^all\// { bad += shown ? before !~ /^all\// : before != ""; shown += 1 } { before = $0 } END { exit bad || shown < 2 }' said ||

@@ -22,6 +22,7 @@
 #include "store_argument.h"
 
 #include <cjson/cJSON.h>
+#include <openssl/evp.h>
 
 #define OK(call) \
     do { \
@@ -82,6 +83,22 @@ static void mask(char *page, const char *from, const char *to) {
     *begin = '.';
 }
 
+/* What a browser may take is what stands behind `tag`: its SHA-256 in base64. */
+static void assert_source(const char *page, const char *policy, const char *tag) {
+    unsigned char digest[32], wanted[64];
+    unsigned size = 0;
+    const char *source = strstr(page, tag), *said = strstr(page, policy);
+    const char *end = source != NULL ? strstr(source, "</") : NULL;
+    assert_true(end != NULL && said != NULL && said < source);
+    source += strlen(tag);
+    assert_int_equal(EVP_Digest(source, (size_t)(end - source), digest, &size, EVP_sha256(), NULL), 1);
+    assert_int_equal(EVP_EncodeBlock(wanted, digest, 32), 44);
+    said += strlen(policy);
+    assert_memory_equal(said, "sha256-", 7);
+    assert_memory_equal(said + 7, wanted, 44);
+    assert_int_equal(said[51], '\'');
+}
+
 /* Style and script are none of its numbers; version and date are not always the same. */
 static void page(void **state) {
     (void)state;
@@ -90,6 +107,8 @@ static void page(void **state) {
     size_t bytes;
     OK(lab_report_write(store, &options, scratch_path("page.html"), &failed));
     OK(lab_file_read(scratch_path("page.html"), &text, &bytes, &failed));
+    for (size_t i = 0; i < 2; i++)
+        assert_source(text, i == 0 ? "script-src '" : "style-src '", i == 0 ? "<script>" : "<style>");
     mask(text, "script-src ", "\">");
     mask(text, "<style>", "</style>");
     mask(text, "<script>", "</script>");

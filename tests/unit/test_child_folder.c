@@ -129,6 +129,8 @@ static void ends_of_programs(void **state) {
         assert_int_equal(lab_child_run(&folder, words, "dash", &error), cases[i].status);
         if (!strstr(error.message, cases[i].says))
             fail_msg("'%s': %s", cases[i].commands, error.message);
+        if (cases[i].status == LOCUS_ERROR_INTERRUPTED || cases[i].status == LOCUS_ERROR_UNSUPPORTED)
+            assert_string_equal(error.argument, "sh");
         lab_child_close(&folder);
     }
     assert_int_equal(scratch_count(), 0);

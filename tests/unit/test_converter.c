@@ -86,6 +86,35 @@ static void what_cannot_be_started_is_told(void **state) {
     assert_false(is_there("p.png") || is_there("p.pdf"));
 }
 
+/* Its files lie in TMPDIR, or in /tmp where that is empty or too long for a path. */
+static void a_folder_that_is_too_long_gives_way(void **state) {
+    (void)state;
+    static const size_t lengths[] = {0, 400, 401};
+    const char *path = getenv("PATH"), *folder = getenv("TMPDIR");
+    char paths[4096], folders[4096], none[402];
+    locus_status status[3];
+    locus_error error[3] = {{0}};
+    snprintf(paths, sizeof paths, "%s", path == NULL ? "" : path);
+    snprintf(folders, sizeof folders, "%s", folder == NULL ? "" : folder);
+    assert_int_equal(setenv("PATH", scratch_path(""), 1), 0);
+    fake(LISTENS PNG);
+    for (size_t i = 0; i < 3; i++) {
+        memset(none, 'x', sizeof none); /* a name of that length is nowhere */
+        none[0] = '/';
+        none[lengths[i]] = '\0';
+        assert_int_equal(setenv("TMPDIR", none, 1), 0);
+        status[i] = lab_svg_write(svg, strlen(svg), scratch_path("p.png"), &error[i]);
+    }
+    assert_int_equal(folder == NULL ? unsetenv("TMPDIR") : setenv("TMPDIR", folders, 1), 0);
+    assert_int_equal(setenv("PATH", paths, 1), 0);
+    assert_int_equal(status[0], LOCUS_OK);
+    assert_int_equal(status[1], LOCUS_ERROR_IO);
+    assert_non_null(strstr(error[1].message, "cannot make a file in '"));
+    assert_non_null(strstr(error[1].message, "xxx': File name too long"));
+    assert_int_equal(status[2], LOCUS_OK);
+    unlink(scratch_path("p.png"));
+}
+
 /* An SVG needs nobody, and stands as it is. */
 static void an_svg_is_written_as_it_is(void **state) {
     (void)state;
@@ -116,6 +145,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_whole_pictures_are_taken),
         cmocka_unit_test(what_cannot_be_started_is_told),
+        cmocka_unit_test(a_folder_that_is_too_long_gives_way),
         cmocka_unit_test(an_svg_is_written_as_it_is),
         cmocka_unit_test(a_broken_svg_is_told),
     };

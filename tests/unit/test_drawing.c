@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* A drawing as PNG: twice its size, and every shape where it was put, as thick and in the colour that was asked for. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
+#include "io/file.h"
 #include "io/picture/picture.h"
 #include "report/figures/drawing.h"
+#include "report/figures/panels.h"
 #include "unit/scratch_folder.h"
 
 enum { WIDTH = 120, HEIGHT = 90, BLACK = 0x000000, RED = 0xff0000, GREEN = 0x00ff00, BLUE = 0x0000ff };
@@ -73,7 +76,64 @@ static void shapes_of_a_png(void **state) {
     lab_picture_free(&picture);
 }
 
+static void colours_of_series(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 16; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_int_equal(lab_series_colour(i) == lab_series_colour(j), i == j + 8);
+}
+
+/* Numbers stand at every 1st, 2nd, 5th, 10th … point of a line or a ring: the least of these at which they have 22
+ * pixels. */
+static void check_labels(const char *text, int64_t points, size_t seen[10]) {
+    static const int64_t every[10] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
+    locus_group *group = NULL;
+    lab_layout layout;
+    locus_error error = {0};
+    char *page = NULL;
+    size_t bytes, at = 0, found = 0;
+    assert_int_equal(locus_group_parse(text, &group, &error), LOCUS_OK);
+    assert_int_equal(lab_layout_open(&layout, group, &error), LOCUS_OK);
+    assert_int_equal(lab_layout_fill(&layout, points, 0, &error), LOCUS_OK);
+    assert_int_equal(lab_layout_measure(&layout, 200, &error), LOCUS_OK);
+    const bool ring = layout.kind == LAB_PANEL_RING;
+    const double step = ring ? 2 * acos(-1) * layout.step / (double)points : layout.step;
+    while (at < 9 && (double)every[at] * step < 22)
+        at++;
+    seen[at]++;
+    lab_drawing *drawing = lab_drawing_create(100, 100);
+    lab_panels_labels(&layout, drawing, 3);
+    assert_int_equal(lab_drawing_write(drawing, scratch_path("labels.svg"), &error), LOCUS_OK);
+    assert_int_equal(lab_file_read(scratch_path("labels.svg"), &page, &bytes, &error), LOCUS_OK);
+    for (char *end = strstr(page, "</text>"); end != NULL; end = strstr(end + 1, "</text>"), found++) {
+        const char *begin = end;
+        while (begin[-1] != '>')
+            begin--;
+        assert_int_equal(strtoll(begin, NULL, 10), every[at] * (int64_t)found);
+    }
+    assert_int_equal(found, (points - 1) / every[at] + 1);
+    free(page);
+    lab_drawing_free(drawing);
+    lab_layout_close(&layout);
+    locus_group_destroy(&group);
+}
+
+static void labels_are_thinned(void **state) {
+    (void)state;
+    static const int64_t points[] = {4, 7, 12, 30, 60, 99, 150, 300, 700, 1500};
+    size_t seen[10] = {0};
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "cycle:%d", (int)points[i]);
+        check_labels(text, points[i], seen);
+        check_labels("seq", points[i], seen);
+    }
+    for (size_t at = 0; at < 7; at++)
+        assert_true(seen[at] > 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_of_a_png)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_of_a_png), cmocka_unit_test(colours_of_series),
+                                       cmocka_unit_test(labels_are_thinned)};
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -318,6 +318,15 @@ static void long_paths_keep_the_reason(void **state) {
     assert_int_equal(lab_fail_file(&error, path, "is cut"), LOCUS_ERROR_IO);
     expect_one_line(&error, "' is cut");
     assert_int_equal(lab_fail_system(&error, "read", "x", ENOMEM), LOCUS_ERROR_MEMORY);
+    /* Whether there is such a file is told apart from what cannot be done with it. */
+    static const int codes[] = {ENOENT, ENOTDIR, EACCES, EISDIR, ENOSPC, EIO};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        char says[200];
+        assert_int_equal(lab_fail_system(&error, "open", "x", codes[i]), LOCUS_ERROR_IO);
+        assert_string_equal(error.argument, i < 2 ? "" : LAB_FAIL_THERE);
+        snprintf(says, sizeof says, "cannot open 'x': %s", strerror(codes[i]));
+        assert_string_equal(error.message, says);
+    }
 }
 
 /* ---- folders ---- */

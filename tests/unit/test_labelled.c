@@ -215,6 +215,48 @@ static void test_names(void **state) {
     expect_names(&kept, (const int32_t[]){2, 0}, 2, (const char *const[]){"0", "start"});
 }
 
+static void expect_typed(const lab_task_options *kept, const char *text, const char *says, size_t count,
+                         const int32_t *tokens) {
+    lab_dataset set = {0};
+    locus_error error = {0};
+    const locus_status status = lab_labelled_sample(&set, lab_task_find("classify"), kept, text, &error);
+    if (says != NULL) {
+        assert_int_equal(status, LOCUS_ERROR_ARGUMENT);
+        assert_string_equal(error.argument, "input");
+        assert_string_equal(error.message, says);
+    } else {
+        if (status != LOCUS_OK)
+            fail_msg("'%s': %s", text, error.message);
+        assert_int_equal(set.samples, 1);
+        expect_sample(&set, 0, count, tokens, 0);
+    }
+    lab_dataset_destroy(&set);
+}
+
+/* One sample, as it is typed: ids from 0 to the greatest that was trained with, or words. */
+static void test_typed(void **state) {
+    (void)state;
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", scratch_path("."));
+    lab_task_options kept = {.kept = folder};
+    put("ids.jsonl", "{\"input\": [4, 0], \"label\": 7}\n{\"input\": [1], \"label\": 8}\n");
+    lab_task_options options =
+        options_of(scratch_path("ids.jsonl"), scratch_path("ids.jsonl"), scratch_path("ids.jsonl"));
+    assert_int_equal(lab_labelled_keep(&options, 1, folder, NULL), LOCUS_OK);
+    kept.labelled.tokens = options.labelled.tokens;
+    expect_typed(&kept, "0 4", NULL, 3, (const int32_t[]){0, 2, 6});
+    expect_typed(&kept, " 3,0\t1 \n", NULL, 4, (const int32_t[]){0, 5, 2, 3});
+    expect_typed(&kept, "1 5", "'5' is no id: give numbers from 0 to 4 between spaces", 0, NULL);
+    expect_typed(&kept, "-1 0", "'-1 0' is no id: give numbers from 0 to 4 between spaces", 0, NULL);
+    expect_typed(&kept, "0x", "'x' is no id: give numbers from 0 to 4 between spaces", 0, NULL);
+    expect_typed(&kept, " ", "the text has no tokens", 0, NULL);
+    put("words.tsv", "good film\tyes\nbad\tno\n");
+    options = options_of(scratch_path("words.tsv"), scratch_path("words.tsv"), scratch_path("words.tsv"));
+    assert_int_equal(lab_labelled_keep(&options, 1, folder, NULL), LOCUS_OK);
+    expect_typed(&kept, "film new good", NULL, 4, (const int32_t[]){0, 3, 1, 2});
+    expect_typed(&kept, "", "the text has no tokens", 0, NULL);
+}
+
 /* ---- what is wrong ---- */
 
 static void test_lines(void **state) {
@@ -278,7 +320,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words), cmocka_unit_test(test_cuts),   cmocka_unit_test(test_json),
         cmocka_unit_test(test_split), cmocka_unit_test(test_shared), cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_names), cmocka_unit_test(test_lines),  cmocka_unit_test(test_other_sets),
+        cmocka_unit_test(test_names), cmocka_unit_test(test_typed), cmocka_unit_test(test_lines),  cmocka_unit_test(test_other_sets),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -125,14 +125,25 @@ static void threads_do_not_change_bits(void **state) {
 
 static void bad_settings_are_refused(void **state) {
     (void)state;
-    lab_optimizer optimizer;
-    lab_optimizer_config config = lab_optimizer_default();
-    config.beta1 = 1.0;
-    assert_int_equal(lab_optimizer_create(&optimizer, &config, 4, NULL), LOCUS_ERROR_ARGUMENT);
-    config = lab_optimizer_default();
-    config.weight_decay = NAN;
-    assert_int_equal(lab_optimizer_create(&optimizer, &config, 4, NULL), LOCUS_ERROR_ARGUMENT);
-    assert_null(optimizer.first);
+    /* beta1, beta2, epsilon, weight decay, clip: each as low as it may be, lower, and no number; betas at 1, too. */
+    for (size_t i = 0; i < 5; i++) {
+        const double tried[4] = {0.0, -1e-9, (double)NAN, 1.0};
+        const locus_status other = i < 2 ? LOCUS_ERROR_ARGUMENT : LOCUS_OK;
+        const locus_status wanted[4] = {LOCUS_OK, LOCUS_ERROR_ARGUMENT, LOCUS_ERROR_ARGUMENT, other};
+        for (size_t t = 0; t < 4; t++) {
+            lab_optimizer optimizer;
+            lab_optimizer_config config = lab_optimizer_default();
+            locus_error error = {0};
+            double *const settings[5] = {&config.beta1, &config.beta2, &config.epsilon, &config.weight_decay,
+                                         &config.clip};
+            *settings[i] = tried[t];
+            assert_int_equal(lab_optimizer_create(&optimizer, &config, 4, &error), wanted[t]);
+            assert_int_equal(optimizer.first != NULL, wanted[t] == LOCUS_OK);
+            if (wanted[t] != LOCUS_OK)
+                assert_string_equal(error.argument, i < 2 ? "beta" : "optimizer");
+            lab_optimizer_destroy(&optimizer);
+        }
+    }
 }
 
 static void schedule_rises_and_falls(void **state) {

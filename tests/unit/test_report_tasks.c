@@ -184,6 +184,19 @@ static void sections_know_their_measure(void **state) {
     near(lab_summary_named(text, &text->rows[0], "bits_per_byte")->mean, 1.5 / log(2) / 4);
     assert_string_equal(addition->data, "numbers of up to 2 digits, sequences of 129 characters");
     assert_string_equal(search->data, "pieces of length N(6, 0) over 4 letters, sequences of 129 characters");
+    static const char *const one[] = {"{\"digits\":1,\"sequence\":65}", "{\"digits\":0,\"sequence\":65}",
+                                      "{\"length_mean\":0.5,\"length_deviation\":2,\"symbols\":3,\"sequence\":9}"};
+    static const char *const said[] = {"numbers of up to 1 digits, sequences of 65 characters", "",
+                                       "strings of length N(0.5, 2) over 3 letters, sequences of 9 characters"};
+    static const double sizes[] = {1, 0, 0.5};
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++) {
+        lab_data_facts facts = {0};
+        cJSON *config = cJSON_Parse(one[i]);
+        lab_task_find("addition")->class->describe(config, "addition", &facts);
+        assert_string_equal(facts.data, said[i]);
+        near(facts.mean_size, sizes[i]);
+        cJSON_Delete(config);
+    }
     assert_string_equal(text->data, "a vocabulary of 8,000 tokens, windows of 129");
     lab_summary_free(&summary);
 }

@@ -229,6 +229,8 @@ static void bad_headers_are_refused(void **state) {
         {"{" TENSOR("", "F32", "2", "0,8") "}", "empty name"},
         {"{\"__metadata__\":[]," TENSOR("a", "F32", "2", "0,8") "}", "not an object"},
         {"{\"__metadata__\":{\"a\":1}," TENSOR("a", "F32", "2", "0,8") "}", "other than strings"},
+        {"{" TENSOR("b", "F32", "1", "0,4") "," TENSOR("a", "F32", "0", "4,4") "," TENSOR("b", "F32", "1", "4,8") "}",
+         "comes twice"},
         {"{\"__metadata__\":{},\"__metadata__\":{}," TENSOR("a", "F32", "2", "0,8") "}", "comes twice"},
         {"{}", "belong to no tensor"},
     };

@@ -423,6 +423,25 @@ static void test_refused_keeps_files(void **state) {
     assert_file(here, "one", LAB_RUN_BEST, "step 25");
 }
 
+/* Where a file is in the way of a run's folder the checkpoint cannot come, and it is said; the rows have come. */
+static void test_no_place_for_files(void **state) {
+    (void)state;
+    plant_both(nothing, finished);
+    put_file(there, "one", LAB_RUN_BEST, "best");
+    char path[256];
+    snprintf(path, sizeof path, "%s/one", here);
+    FILE *stream = fopen(path, "w");
+    assert_non_null(stream);
+    assert_int_equal(fclose(stream), 0);
+    lab_merge_result got;
+    locus_error error = {0};
+    assert_int_equal(merge(true, &got, &error), LOCUS_ERROR_IO);
+    assert_non_null(strstr(error.message, "one'"));
+    assert_int_equal(unlink(path), 0);
+    assert_merge(true, (lab_merge_result){.known = 1});
+    assert_file(here, "one", LAB_RUN_BEST, "best");
+}
+
 /* Numbers up to the greatest there is would leave none for runs to come. */
 static void test_numbers_without_room(void **state) {
     (void)state;
@@ -509,7 +528,7 @@ int main(void) {
         cmocka_unit_test(test_conflicts),
         cmocka_unit_test(test_all_or_nothing),
         cmocka_unit_test(test_refused_keeps_files),
-        cmocka_unit_test(test_numbers_without_room),
+        cmocka_unit_test(test_no_place_for_files), cmocka_unit_test(test_numbers_without_room),
         cmocka_unit_test(test_itself),
         cmocka_unit_test(test_trained_meanwhile),
     };

@@ -118,6 +118,24 @@ static void test_refusals(void **state) {
         assert_true(error.message[0] != '\0');
         assert_null(set.input);
     }
+    /* Pairs of what has sequences only, and the other way round; what is left can be destroyed. */
+    static const char *const names[] = {"text", "copy"};
+    for (size_t i = 0; i < 2; i++) {
+        lab_dataset set, empty;
+        locus_error error = {0};
+        const lab_draw wanted = {lab_task_find(names[i]), &bad[0], LAB_SET_TRAIN, 3, 0};
+        memset(&set, 7, sizeof set);
+        memset(&empty, 0, sizeof empty);
+        assert_non_null(wanted.task);
+        assert_int_equal(i == 0 ? lab_dataset_generate(&set, &wanted, &error)
+                                : lab_dataset_sequences(&set, &wanted, &error),
+                         LOCUS_ERROR_UNSUPPORTED);
+        assert_string_equal(error.message,
+                            i == 0 ? "text has sequences only, no pairs of input and target"
+                                   : "copy has no sequences for a decoder");
+        assert_memory_equal(&set, &empty, sizeof set);
+        lab_dataset_destroy(&set);
+    }
 }
 
 static void test_registry(void **state) {

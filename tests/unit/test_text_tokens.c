@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Token files and the task made of them: what is written is read, every token but the first is predicted once, and no
  * damage of a file passes unseen. */
+#include "io/digest.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include "model/model.h"
@@ -289,6 +290,26 @@ static void sets_and_samples_are_chosen(void **state) {
     free(tokens);
 }
 
+/* Of the digests of a folder's token files and its vocabulary, a line each. */
+static uint64_t joined_digest(const char *const paths[3]) {
+    lab_digest sum;
+    uint64_t joined, vocabulary = 0;
+    char line[24];
+    assert_int_equal(lab_digest_open(&sum, LAB_DIGEST_SHA256, NULL), LOCUS_OK);
+    for (size_t i = 0; i < 3; i++) {
+        lab_token_file file;
+        assert_int_equal(lab_token_file_open(&file, scratch_path(paths[i]), NULL), LOCUS_OK);
+        snprintf(line, sizeof line, "%llu\n", (unsigned long long)file.digest);
+        lab_digest_add(&sum, line, strlen(line));
+        vocabulary = file.vocabulary;
+        lab_token_file_close(&file);
+    }
+    snprintf(line, sizeof line, "%llu\n", (unsigned long long)vocabulary);
+    lab_digest_add(&sum, line, strlen(line));
+    assert_int_equal(lab_digest_close_number(&sum, &joined, NULL), LOCUS_OK);
+    return joined;
+}
+
 static void another_text_is_another_task(void **state) {
     int32_t *tokens = random_tokens(100, 300);
     lab_task_options options = lab_task_default(text_task()), same = options, other = options;
@@ -301,7 +322,9 @@ static void another_text_is_another_task(void **state) {
     snprintf(path, sizeof path, "%s", scratch_path("one"));
     assert_int_equal(lab_text_describe(path, &options, &error), LOCUS_OK);
     assert_ptr_equal(options.path, path);
-    assert_true(options.digest != 0);
+    assert_true(options.digest ==
+                joined_digest((const char *[3]){"one/train.tokens", "one/dev.tokens", "one/test.tokens"}));
+    assert_int_equal(options.text.symbols, 300);
     assert_int_equal(lab_text_describe(scratch_path("two"), &same, &error), LOCUS_OK);
     assert_true(options.digest == same.digest);
     tokens[4] = (tokens[4] + 1) % 300; /* of the dev set */

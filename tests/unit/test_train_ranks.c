@@ -312,9 +312,23 @@ static void test_not_finite(void **state) {
 static void test_refused(void **state) {
     (void)state;
     training_plan plan = {.config = words("rope"), .name = "refused", .threads = 1, .ranks = 3};
-    assert_int_equal(training_run(&plan), LOCUS_ERROR_ARGUMENT); /* no power of two */
-    plan.ranks = 16;
-    assert_int_equal(training_run(&plan), LOCUS_ERROR_ARGUMENT); /* more than shards */
+    static const struct {
+        size_t ranks, shards;
+        const char *says;
+    } counts[] = {
+        {3, 8, "--shards: 8 shards cannot be dealt to 3 ranks: their number must be a power of two, up to 8"},
+        {16, 8, "--shards: 8 shards cannot be dealt to 16 ranks: their number must be a power of two, up to 8"},
+        {4, 2, "--shards: 2 shards cannot be dealt to 4 ranks: their number must be a power of two, up to 2"},
+        {2, 1, "--shards: 2 ranks need a batch that is dealt to shards: give --shards with a power of two of at least "
+               "2"},
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        plan.ranks = counts[i].ranks;
+        plan.config.shards = counts[i].shards;
+        plan.says = counts[i].says;
+        assert_int_equal(training_run(&plan), LOCUS_ERROR_ARGUMENT);
+    }
+    plan.says = NULL;
     plan.ranks = 2;
     plan.config.shards = 0;
     assert_int_equal(training_run(&plan), LOCUS_ERROR_ARGUMENT); /* nothing to share */

@@ -190,6 +190,21 @@ static void test_dates(void **state) {
     assert_true(lab_written_number_read("2026 %-1", "2026 %-1", &found) && found.percent);
 }
 
+/* As many digits as there is room for; what is beyond counts as decimals, and is read. */
+static void test_long_numbers(void **state) {
+    static const char text[] = "-1,234.56789012345678901234567890123 %";
+    lab_written_number found;
+    (void)state;
+    assert_true(lab_written_number_read(text, text + 1, &found));
+    assert_string_equal(found.digits, "1234.56789012345678901234567890");
+    assert_int_equal(strlen(found.digits), sizeof found.digits - 1);
+    assert_int_equal(found.decimals, 29);
+    assert_int_equal(found.sign, '-');
+    assert_true(found.percent);
+    assert_ptr_equal(found.begin, text + 1);
+    assert_ptr_equal(found.end, strstr(text, " %"));
+}
+
 static void test_numbers(void **state) {
     (void)state;
     passes("5,000 steps of 32, 2026-11-21, locus 0.1.0, `0.123` and N(0, 1), 2 to 3 seeds, 100 steps\n");
@@ -250,6 +265,12 @@ static void test_links(void **state) {
     fails("[1](x.json#copy-scaled/rope/7)\n", "there is no run of seed 7");
     fails("[1](x.json#copy-scaled/rope/four)\n", "'four' is no seed");
     fails("[1](x.json#copy-scaled/rope/4/test/length)\n", "there is no score 'test/length'");
+    static const char *const all[] = {"mean", "deviation", "least", "most"};
+    for (size_t i = 0; i < 4; i++) {
+        char own[100];
+        snprintf(own, sizeof own, "[0](x.json#copy-scaled/rope/%s/test/length)\n", all[i]);
+        fails(own, "': there is no score 'test/length'");
+    }
     fails("[1](x.json#copy-scaled/rope/4/dev.accuracy@150)\n", "no point of the curves is 'dev.accuracy@150'");
     fails("[1](x.json#copy-scaled/rope/4/dev.accuracy:above:90)\n", "no point of the curves");
     fails("[1](x.json#copy-scaled/rope/4/a/b/c)\n", "too many parts");
@@ -261,9 +282,9 @@ static void test_links(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_true),    cmocka_unit_test(test_every_digit), cmocka_unit_test(test_dates),
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_counts),      cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_true),  cmocka_unit_test(test_every_digit),  cmocka_unit_test(test_dates),
+        cmocka_unit_test(test_links), cmocka_unit_test(test_long_numbers), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_counts), cmocka_unit_test(test_verdicts),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -120,6 +120,8 @@ int training_run(const training_plan *plan) {
         locus_status status = train_here(plan, &error);
         if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED)
             fprintf(stderr, "%s: %s\n", plan->name, error.message);
+        if (plan->says != NULL && strcmp(error.message, plan->says) != 0)
+            child_exit(TRAINING_SAYS_OTHER);
         const bool again = status == LOCUS_ERROR_INTERRUPTED && strcmp(error.argument, LAB_QUEUE_AGAIN) == 0;
         child_exit(again ? TRAINING_QUEUE_AGAIN : (int)status);
     }

@@ -20,10 +20,11 @@ typedef struct training_plan {
     uint64_t stop_at;       /* progress asks to stop from this step on; 0: never */
     const char *stop_phase; /* and in this phase alone, as a scheduler does; NULL: in any, as Ctrl-C does */
     uint64_t kill_at;       /* killed after this step, before its checkpoint; 0: never */
+    const char *says;       /* the whole of what it must say where it fails; NULL: anything */
 } training_plan;
 
-enum { TRAINING_QUEUE_AGAIN = 75 };
-/* The status, TRAINING_QUEUE_AGAIN if a scheduler stopped it; −1 if it was killed. What went wrong is printed. */
+enum { TRAINING_QUEUE_AGAIN = 75, TRAINING_SAYS_OTHER = 76 };
+/* The status, TRAINING_QUEUE_AGAIN if a scheduler stopped it, TRAINING_SAYS_OTHER; −1 if it was killed. What went wrong is printed. */
 int training_run(const training_plan *plan);
 
 typedef struct training_remains {

@@ -165,7 +165,7 @@ static bool key_of(const void *context, size_t sample, lab_set *set, char **key,
     if (*key == NULL)
         return false;
     memcpy(*key, input->ids != NULL ? (const void *)input->ids : input->text, tokens);
-    if (nodes > 0) {
+    if (input->parents != NULL) {
         memcpy(*key + tokens, input->parents, nodes);
         memcpy(*key + tokens + nodes, input->branches, nodes);
     }
