@@ -26,7 +26,11 @@ printf '%s\n?d=7+8; \n%s' "$prompt" "$prompt" >prompts
 "$locus" generate add --prompts prompts --tokens 9 >many
 [ "$(wc -l <many)" = 3 ] && sed -n 1p many | cmp - whole && sed -n 3p many | cmp - whole || fail "--prompts: $(cat many)"
 
+began=$(date +%s)
 "$locus" generate add --prompt "$prompt" --tokens 9 --json >json
+took=$(($(date +%s) - began + 1))
+first=$(sed -n 's/.*"first_token_seconds":[[:space:]]*\([0-9.e+-]*\),*$/\1/p' json)
+awk -v f="$first" -v t="$took" 'BEGIN { exit !(f != "" && f > 0 && f <= t) }' || fail "a first token after $first of $took seconds"
 grep -q "\"prompt\":[[:space:]]*\"$prompt\"" json && grep -q '"tokens":[[:space:]]*9,' json && grep -q '"tokens_per_second"' json ||
     fail "--json: $(cat json)"
 text=$(sed -n 's/.*"text":[[:space:]]*"\(.*\)",$/\1/p' json)

@@ -26,6 +26,14 @@ for text in '<title>Positional encodings on copy and reverse</title>' 'not separ
     checks=$((checks + 1))
     grep -q -e "$text" page.html || complain "the page lacks '$text'"
 done
+# A table's kernel has no band around it, heads that differ have one.
+checks=$((checks + 1))
+awk '/<h4><code>/ { name = $0; gsub(/.*<code>|<\/code>.*/, "", name) }
+    /class="band"/ && name != "" { band[name] = 1 }
+    /<\/figure>/ { name = "" }
+    END { for (n in band) print n }' page.html >bands
+! grep -q -x sinusoidal bands && grep -q '^algebraic(' bands && grep -q -x 'relative(window=4)' bands ||
+    complain "bands around kernels of: $(cat bands)"
 checks=$((checks + 1))
 ! grep -q 'No picture' page.html || complain 'a score kernel could not be drawn'
 checks=$((checks + 1))

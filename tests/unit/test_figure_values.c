@@ -152,11 +152,47 @@ static void test_angles_of_reflections(void **state) {
     rig_close(&r);
 }
 
+/* Permutations of eight dimensions as reflections in differences; two that are alike are nothing. */
+static void test_angles_of_cycles(void **state) {
+    (void)state;
+    enum { DIM = 8 };
+    static const size_t cycles[2][DIM] = {{1, 2, 3, 4, 5, 6, 0, 7}, {1, 2, 3, 4, 0, 6, 7, 5}};
+    static const double turns[2][4] = {{3.0 / 7, 2.0 / 7, 1.0 / 7, 0}, {2.0 / 5, 1.0 / 3, 1.0 / 5, 0}};
+    rig r;
+    lab_spectrum spectrum;
+    rig_bind(&r, "algebraic(group=tree:2, generator=householder)", rig_shape(1, DIM, 0, 0), 7);
+    assert_int_equal(rig_elements(&r.info[0]), 2 * DIM * DIM);
+    double(*vectors)[DIM][DIM] = r.values[0].data;
+    memset(vectors, 0, 2 * DIM * DIM * sizeof(double));
+    for (size_t branch = 0; branch < 2; branch++) {
+        size_t used = 0;
+        for (size_t i = 0; i < DIM; i++) {
+            if (cycles[branch][i] == i + 1) {
+                vectors[branch][used][i] = 1;
+                vectors[branch][used++][i + 1] = -1;
+            }
+        }
+        for (; used < DIM; used++)
+            vectors[branch][used][DIM - 1] = 1;
+    }
+    rig_ok(locus_binding_update(&r.binding, r.values, r.count, error));
+    const lab_figure_subject subject = {r.encoding, r.binding, &r.shape, 0};
+    rig_ok(lab_spectrum_compute(&spectrum, &subject, 8, error));
+    assert_int_equal(spectrum.count, 2);
+    for (size_t branch = 0; branch < 2; branch++) {
+        assert_int_equal(spectrum.panels[branch].count, 4);
+        for (size_t i = 0; i < 4; i++)
+            assert_near(spectrum.panels[branch].angles[i], 2 * acos(-1) * turns[branch][i]);
+    }
+    lab_spectrum_free(&spectrum);
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernel_of_heads),       cmocka_unit_test(test_kernel_of_tables),
         cmocka_unit_test(test_similarity_of_heads),   cmocka_unit_test(test_similarity_of_tables),
-        cmocka_unit_test(test_angles_of_reflections),
+        cmocka_unit_test(test_angles_of_reflections), cmocka_unit_test(test_angles_of_cycles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

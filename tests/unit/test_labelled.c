@@ -318,9 +318,10 @@ static void test_other_sets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words), cmocka_unit_test(test_cuts),   cmocka_unit_test(test_json),
-        cmocka_unit_test(test_split), cmocka_unit_test(test_shared), cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_names), cmocka_unit_test(test_typed), cmocka_unit_test(test_lines),  cmocka_unit_test(test_other_sets),
+        cmocka_unit_test(test_words),      cmocka_unit_test(test_cuts),   cmocka_unit_test(test_json),
+        cmocka_unit_test(test_split),      cmocka_unit_test(test_shared), cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_typed),  cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_other_sets),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -528,7 +528,8 @@ int main(void) {
         cmocka_unit_test(test_conflicts),
         cmocka_unit_test(test_all_or_nothing),
         cmocka_unit_test(test_refused_keeps_files),
-        cmocka_unit_test(test_no_place_for_files), cmocka_unit_test(test_numbers_without_room),
+        cmocka_unit_test(test_no_place_for_files),
+        cmocka_unit_test(test_numbers_without_room),
         cmocka_unit_test(test_itself),
         cmocka_unit_test(test_trained_meanwhile),
     };

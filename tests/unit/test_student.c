@@ -141,11 +141,39 @@ static void test_tells(void **state) {
     assert_true(tells(5, 1, 2));
 }
 
+static const lab_statistic *of_many(const void *context, size_t row) {
+    const lab_statistic *rows = context;
+    return rows[row].count == 0 ? NULL : &rows[row];
+}
+
+/* Step by step where pairs are 2016 or fewer, of 64 rows; of 65 each must do with 0.05 / 2080. Rows that are none, of
+ * which there are as many, do not count. */
+static void test_many(void **state) {
+    (void)state;
+    enum { MOST = 65 };
+    static lab_statistic rows[2 * MOST];
+    for (size_t i = 0; i < 2 * MOST; i++) {
+        /* Rows are 100 apart; the last two 2: 24.5 standard errors, p = 1.6e-5. */
+        const double at = 100 * (double)(i / 2) - (i / 2 == MOST - 1 ? 98 : 0);
+        const double values[3] = {at - 0.1, at, at + 0.1};
+        rows[i] = i % 2 == 1 ? (lab_statistic){0} : lab_statistic_of(values, 3);
+    }
+    const size_t last = 2 * (MOST - 1);
+    assert_true(lab_contrast_tells(of_many, rows, last + 2, last, last - 2));
+    assert_true(lab_contrast_tells(of_many, rows, last + 2, 0, last));
+    const double nearer[3] = {100 * (MOST - 2) + 0.4, 100 * (MOST - 2) + 0.5, 100 * (MOST - 2) + 0.6};
+    rows[last] = lab_statistic_of(nearer, 3); /* p = 0.0036 */
+    assert_false(lab_contrast_tells(of_many, rows, last + 2, last, last - 2));
+    assert_true(lab_contrast_tells(of_many, rows, last + 2, 0, last));
+    rows[0].count = 0; /* 64 are left, and the nearest two are the last pair */
+    assert_true(lab_contrast_tells(of_many, rows, last + 2, last, last - 2));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scipy), cmocka_unit_test(test_closed_forms), cmocka_unit_test(test_order),
         cmocka_unit_test(test_welch), cmocka_unit_test(test_no_spread),    cmocka_unit_test(test_tells),
-
+        cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

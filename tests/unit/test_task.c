@@ -130,9 +130,8 @@ static void test_refusals(void **state) {
         assert_int_equal(i == 0 ? lab_dataset_generate(&set, &wanted, &error)
                                 : lab_dataset_sequences(&set, &wanted, &error),
                          LOCUS_ERROR_UNSUPPORTED);
-        assert_string_equal(error.message,
-                            i == 0 ? "text has sequences only, no pairs of input and target"
-                                   : "copy has no sequences for a decoder");
+        assert_string_equal(error.message, i == 0 ? "text has sequences only, no pairs of input and target"
+                                                  : "copy has no sequences for a decoder");
         assert_memory_equal(&set, &empty, sizeof set);
         lab_dataset_destroy(&set);
     }

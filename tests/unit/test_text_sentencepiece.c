@@ -8,6 +8,7 @@
 #include "text/text_folder.h"
 #include "text/token_file.h"
 #include "text/utf8.h"
+#include "train/feed/train_data.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -379,6 +380,25 @@ static void expect_set(const char *folder, const char *set, const char *text, si
     free(path);
 }
 
+/* A run keeps its text's tokenizer, byte for byte; of bytes there is none. */
+static void expect_kept(const char *folder, bool has_model) {
+    const lab_train_config config = {.task = lab_task_find("text"), .data.path = folder};
+    char *made = NULL, *kept = NULL, path[1100];
+    size_t made_bytes, kept_bytes;
+    ok(lab_train_keep(&config, scratch_path("."), &why));
+    assert_int_equal(access(scratch_path("tokenizer.model"), F_OK), has_model ? 0 : -1);
+    if (!has_model)
+        return;
+    snprintf(path, sizeof path, "%s/tokenizer.model", folder);
+    ok(lab_file_read(path, &made, &made_bytes, &why));
+    ok(lab_file_read(scratch_path("tokenizer.model"), &kept, &kept_bytes, &why));
+    assert_int_equal(kept_bytes, made_bytes);
+    assert_memory_equal(kept, made, made_bytes);
+    assert_int_equal(unlink(scratch_path("tokenizer.model")), 0);
+    free(made);
+    free(kept);
+}
+
 static void a_text_is_parted_at_line_ends(void **state) {
     char *text;
     size_t bytes;
@@ -401,6 +421,7 @@ static void a_text_is_parted_at_line_ends(void **state) {
             expect_set(folder, lab_text_set_names[s], text + at, facts.bytes[s]);
             at += facts.bytes[s];
         }
+        expect_kept(folder, vocabulary > 0);
         ok(lab_text_look(folder, &seen, &why));
         assert_memory_equal(seen.tokens, facts.tokens, sizeof seen.tokens);
         assert_memory_equal(seen.predicted_bytes, facts.predicted_bytes, sizeof seen.predicted_bytes);

@@ -319,8 +319,9 @@ static void test_refused(void **state) {
         {3, 8, "--shards: 8 shards cannot be dealt to 3 ranks: their number must be a power of two, up to 8"},
         {16, 8, "--shards: 8 shards cannot be dealt to 16 ranks: their number must be a power of two, up to 8"},
         {4, 2, "--shards: 2 shards cannot be dealt to 4 ranks: their number must be a power of two, up to 2"},
-        {2, 1, "--shards: 2 ranks need a batch that is dealt to shards: give --shards with a power of two of at least "
-               "2"},
+        {2, 1,
+         "--shards: 2 ranks need a batch that is dealt to shards: give --shards with a power of two of at least "
+         "2"},
     };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         plan.ranks = counts[i].ranks;

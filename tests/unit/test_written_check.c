@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "report/reproduction/written_check.h"
+#include "report/reproduction/written_generated.h"
 #include "report/reproduction/written_number.h"
 #include "report/reproduction/written_value.h"
 #include "train/configuration/config.h"
@@ -225,6 +226,28 @@ static void test_numbers(void **state) {
     fails("rope, copy: +5.06\n", "+5.06 does not stand so");
 }
 
+/* A table's number is meant where scheme and column are named; one in a row of no scheme, wherever it is said. */
+static void test_rows_of_no_scheme(void **state) {
+    (void)state;
+    static const char text[] =
+        "| scheme | copy | reverse |\n|---|---|---|\n| rope | 7.25 | 8.50 |\n| all of them | 9.75 | "
+        "10.25 |\n\n| rope | 11.50 |\n";
+    static const struct {
+        const char *passage, *number;
+        bool stands;
+    } cases[] = {
+        {"rope on copy", "7.25", true},      {"rope on reverse", "8.50", true}, {"rope on reverse", "7.25", false},
+        {"relative on copy", "7.25", false}, {"Rope on copy", "7.250", true},   {"nobody", "9.75", true},
+        {"nobody", "10.25", true},           {"nobody", "9.76", false},         {"nobody", "11.50", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lab_written_number wanted;
+        assert_true(lab_written_number_read(cases[i].number, cases[i].number, &wanted));
+        if (lab_written_stands(text, &table, cases[i].passage, &wanted) != cases[i].stands)
+            fail_msg("'%s': %s", cases[i].passage, cases[i].number);
+    }
+}
+
 static void test_counts(void **state) {
     (void)state;
     passes("18 of 18 trainings\n");
@@ -282,9 +305,9 @@ static void test_links(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_true),  cmocka_unit_test(test_every_digit),  cmocka_unit_test(test_dates),
-        cmocka_unit_test(test_links), cmocka_unit_test(test_long_numbers), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_counts), cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_true),   cmocka_unit_test(test_every_digit),       cmocka_unit_test(test_dates),
+        cmocka_unit_test(test_links),  cmocka_unit_test(test_long_numbers),      cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_counts), cmocka_unit_test(test_rows_of_no_scheme), cmocka_unit_test(test_verdicts),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
