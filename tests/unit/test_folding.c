@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -142,8 +143,20 @@ static void layouts(void **state) {
     assert_true(layout.outer == 24 && layout.inner == 1);
 }
 
+/* A head for which there is no memory is told, even where there are no rows. */
+static void no_room_for_a_row(void **state) {
+    (void)state;
+    const lab_folding folding = {.shape = {.heads = 1, .head_dim = SIZE_MAX / 16}};
+    lab_array none = {0};
+    locus_error error = {0};
+    assert_int_equal(lab_projection_turn(&folding, &none, (lab_projection_layout){.outer = 0, .inner = 1}, &error),
+                     LOCUS_ERROR_MEMORY);
+    assert_string_equal(error.message, "out of memory for a row");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_room_for_a_row),
         cmocka_unit_test(both_ways),
         cmocka_unit_test(refused),
         cmocka_unit_test(layouts),

@@ -4,12 +4,14 @@
 #include "train/configuration/config.h"
 #include "unit/scratch_folder.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -123,6 +125,63 @@ static void again(void **state) {
     assert_true(cells[0].finished && !cells[0].trained_now && cells[0].run == run);
 }
 
+/* Where there can be no store the cell says so itself. */
+static void no_store(void **state) {
+    locus_error error;
+    witness seen = {0};
+    (void)state;
+    fill_cell(&cells[0], "rope", 3);
+    lab_cells all = all_cells(1, &seen);
+    all.count = 1;
+    char path[200];
+    scratch_write("file", "", 0);
+    snprintf(path, sizeof path, "%s", scratch_path("file/locus.db"));
+    all.store_path = path;
+    seen.all = &all;
+    assert_int_equal(lab_cells_run(&all, &error), LOCUS_OK);
+    assert_true(cells[0].reported && !cells[0].finished && !cells[0].trained_now);
+    assert_int_equal(cells[0].status, LOCUS_ERROR_IO);
+    assert_int_equal(cells[0].run, 0);
+    assert_non_null(strstr(cells[0].message, "file"));
+}
+
+static pid_t parent;
+static char heard[160];
+
+/* A child waits until its parent has heard of a step; it stops after a minute. */
+static bool waits_to_be_heard(void) {
+    for (int i = 0; getpid() != parent && access(heard, F_OK) != 0; i++) {
+        if (i == 1200)
+            return true;
+        poll(NULL, 0, 50);
+    }
+    return false;
+}
+
+static void hear(void *watcher, const lab_cell *ended) {
+    (void)watcher;
+    (void)ended;
+    if (cells[0].trained_now && cells[0].process > 0)
+        scratch_write("heard", "", 0);
+}
+
+/* What a cell says is heard while it runs. */
+static void heard_while_running(void **state) {
+    locus_error error;
+    (void)state;
+    parent = getpid();
+    snprintf(heard, sizeof heard, "%s", scratch_path("heard"));
+    fill_cell(&cells[0], "rope", 4);
+    lab_cells all = all_cells(1, NULL);
+    all.count = 1;
+    all.stopped = waits_to_be_heard;
+    all.watch = hear;
+    assert_int_equal(lab_cells_run(&all, &error), LOCUS_OK);
+    if (!cells[0].finished)
+        fail_msg("%s", cells[0].message);
+    assert_true(strcmp(cells[0].phase, "") != 0 && cells[0].progress.phase == cells[0].phase);
+}
+
 /* A child that is killed says nothing; what ended it is known all the same. */
 static void killed(void **state) {
     locus_error error;
@@ -155,10 +214,9 @@ static void told_to_stop(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(ends, prepare),
-        cmocka_unit_test_setup(again, prepare),
-        cmocka_unit_test_setup(killed, prepare),
-        cmocka_unit_test_setup(told_to_stop, prepare),
+        cmocka_unit_test_setup(ends, prepare),     cmocka_unit_test_setup(again, prepare),
+        cmocka_unit_test_setup(no_store, prepare), cmocka_unit_test_setup(heard_while_running, prepare),
+        cmocka_unit_test_setup(killed, prepare),   cmocka_unit_test_setup(told_to_stop, prepare),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }
