@@ -2,9 +2,11 @@
 /* What the program says, byte for byte: text of others, tables, JSON, error lines, and the progress bar on a terminal
  * of each width. */
 #define _XOPEN_SOURCE 700 /* terminals of the test's own */
+#include "encoding_argument.h"
 #include "output.h"
 
 #include <fcntl.h>
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,6 +174,28 @@ static void the_bar_says_what_there_is_room_for(void **state) {
     assert_string_equal(bar_line(&now, "a\x1b[31m", 120), "a?[31m ▕████████        ▏ train 50/100");
 }
 
+/* Every element is looked at and none behind the last, in float32 and in float64. */
+static void results_are_looked_at(void **state) {
+    (void)state;
+    float narrow[7] = {0, -1, FLT_MAX, -FLT_MAX, 1e-40f, 5, NAN};
+    double wide[7] = {0, -1, (double)FLT_MAX, -(double)FLT_MAX, 1e-310, 5, (double)NAN};
+    lab_array arrays[2] = {{.dtype = LAB_F32, .rank = 2, .shape = {2, 3}, .data = narrow},
+                           {.dtype = LAB_F64, .rank = 2, .shape = {2, 3}, .data = wide}};
+    capture(STDERR_FILENO);
+    const int good[2] = {cli_array_check(&arrays[0], "x.npy"), cli_array_check(&arrays[1], "x.npy")};
+    narrow[5] = NAN;
+    wide[0] = 2 * (double)FLT_MAX;
+    const int bad[2] = {cli_array_check(&arrays[0], "x.npy"), cli_array_check(&arrays[1], "y.npy")};
+    captured();
+    assert_true(good[0] == 0 && good[1] == 0 && bad[0] == 1 && bad[1] == 1);
+    assert_memory_equal(text, "locus: x.npy is not written: element ", 37);
+    assert_non_null(strstr(text, "1, 2"));
+    assert_non_null(strstr(text, " is NaN; "));
+    assert_non_null(strstr(text, "\nlocus: y.npy is not written: element "));
+    assert_non_null(strstr(text, "0, 0"));
+    assert_non_null(strstr(text, " is beyond float32; "));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_of_others_is_shown),
@@ -180,6 +204,7 @@ int main(void) {
         cmocka_unit_test(cells_are_single_lines),
         cmocka_unit_test(json_is_escaped),
         cmocka_unit_test(the_bar_says_what_there_is_room_for),
+        cmocka_unit_test(results_are_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

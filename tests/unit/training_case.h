@@ -24,7 +24,8 @@ typedef struct training_plan {
 } training_plan;
 
 enum { TRAINING_QUEUE_AGAIN = 75, TRAINING_SAYS_OTHER = 76 };
-/* The status, TRAINING_QUEUE_AGAIN if a scheduler stopped it, TRAINING_SAYS_OTHER; −1 if it was killed. What went wrong is printed. */
+/* The status, TRAINING_QUEUE_AGAIN if a scheduler stopped it, TRAINING_SAYS_OTHER; −1 if it was killed.
+ * What went wrong is printed. */
 int training_run(const training_plan *plan);
 
 typedef struct training_remains {
