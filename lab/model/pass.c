@@ -8,6 +8,12 @@
 
 locus_status lab_products_came(locus_status status, locus_error *error) {
     const bool lost = lab_products_lost();
+    if (status == LOCUS_OK && lab_products_without_code()) {
+        return lab_fail(
+            error, LOCUS_ERROR_MEMORY, "products",
+            "matrix products need code that oneDNN generates, and there was no memory for it, or it may not "
+            "be executed: without it they have other bits");
+    }
     return lost && status == LOCUS_OK ? lab_fail_memory(error, "a matrix product") : status;
 }
 

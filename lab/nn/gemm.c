@@ -8,6 +8,7 @@
 #include "nn/gemm.h"
 #include <dnnl.h>
 #include <locus/parallel.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ void omp_set_num_threads(int threads);
 
 enum { TILE_ROWS = 128, TILE_COLUMNS = 512, TILE_ROWS_SMALL = 64, SMALL_TILES = 4 };
 
-static atomic_bool lost;
+static atomic_bool lost, without_code;
 
 bool lab_products_lost(void) {
     return atomic_exchange(&lost, false);
@@ -30,13 +31,57 @@ void lab_products_lose(void) {
     atomic_store(&lost, true);
 }
 
+/* ---- generated code ---- */
+
+bool lab_products_without_code(void) {
+    return atomic_load(&without_code);
+}
+
+/* rows × 2 equal sums of 2^24, 1 and -2^24, at some distance from each other. */
+static dnnl_status_t probe(dnnl_dim_t rows, float *result) {
+    enum { DEPTH = 128, AWAY = 64 };
+    float left[2 * DEPTH] = {0}, right[2 * DEPTH];
+    for (size_t i = 0; i < 2 * (size_t)DEPTH; ++i)
+        right[i] = 1.0f;
+    for (size_t r = 0; r < 2; ++r) {
+        left[r * DEPTH] = 0x1p24f;
+        left[r * DEPTH + 1] = 1.0f;
+        left[r * DEPTH + AWAY] = -0x1p24f;
+    }
+    return dnnl_sgemm('N', 'T', rows, 2, DEPTH, 1.0f, left, DEPTH, right, DEPTH, 0.0f, result, 2);
+}
+
+/* oneDNN makes code for products of float32 in three sets, each when it is first needed, and all of a set at once. A
+ * set that could not be made is never tried again. What oneDNN 3 does then depends on the set (oneDNN 2 crashes):
+ *
+ *   that of all products       computes with plain loops, and returns success
+ *   that of 2 to 15 rows       (AVX-512) computes with the third set, and returns success
+ *   that of small operands     returns an error
+ *
+ * So products are made here before all others. The first one's sum is 1 where the terms of several lanes are added at
+ * the end, as generated code does at every level, and 0 where each term is added to the last one's sum, as plain loops
+ * do. The second one has two rows: if its set fails, so does the third, since a thread that has once failed to make
+ * code makes no more. */
+static void make_code(void) {
+    float result[4] = {0};
+    if ((dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_sse41) == 0)
+        return; /* there is no generated code for this processor */
+    const bool first = probe(1, result) == dnnl_success && result[0] == 1.0f;
+    if (!first || probe(2, result) != dnnl_success)
+        atomic_store(&without_code, true);
+}
+
 void lab_products_alone(void) {
     static _Thread_local int single; /* the setting belongs to the thread and stays */
+    static pthread_once_t made = PTHREAD_ONCE_INIT;
     if (!single) {
         omp_set_num_threads(1);
         single = 1;
+        (void)pthread_once(&made, make_code);
     }
 }
+
+/* ---- products ---- */
 
 static void product_clear(const lab_product *product) {
     if (product->keep)

@@ -24,13 +24,17 @@ typedef struct lab_product {
  * asks after each batch: the functions below have nobody to tell. */
 bool lab_products_lost(void);
 
+/* Whether oneDNN has no memory for the code that it generates, or may not execute it: it would compute products with
+ * other code, and other bits. Known since the first product, and true for good. */
+bool lab_products_without_code(void);
+
 /* The instruction set that products use, as oneDNN numbers it: processes that have the same one get the same bits. */
 int lab_products_level(void);
 
 /* A product was not computed: for the files of lab/nn that compute them. */
 void lab_products_lose(void);
 
-/* oneDNN works on the calling thread alone from now on. */
+/* oneDNN works on the calling thread alone from now on. Before the first product. */
 void lab_products_alone(void);
 
 /* On the calling thread only: for use inside pieces of a parallel loop. */
