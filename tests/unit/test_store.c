@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "train/store/store.h"
+#include "train/store/store_sql.h"
 #include "unit/child_exit.h"
 
 #include <math.h>
@@ -312,12 +313,33 @@ static void test_reading(void **state) {
     lab_run_free(&run);
 }
 
+/* Who has waited for a lock in vain does not wait as long again: a training that ends for it has its row to close. */
+static void test_locked(void **state) {
+    (void)state;
+    int64_t before, after;
+    locus_error error = {0};
+    lab_store *holder = open_store(), *store = open_store();
+    assert_int_equal(lab_store_integer(store, "PRAGMA busy_timeout", &before, &error), LOCUS_OK);
+    sqlite3_busy_timeout(store->database, 1); /* milliseconds, for this test's sake */
+    assert_int_equal(lab_store_begin(holder, &error), LOCUS_OK);
+    assert_int_equal(lab_store_begin(store, &error), LOCUS_ERROR_IO);
+    assert_non_null(strstr(error.message, "stays locked"));
+    assert_int_equal(lab_store_integer(store, "PRAGMA busy_timeout", &after, &error), LOCUS_OK);
+    assert_true(after > 1 && 10 * after < before);
+    assert_int_equal(lab_store_commit(holder, &error), LOCUS_OK);
+    assert_int_equal(lab_store_begin(store, &error), LOCUS_OK);
+    assert_int_equal(lab_store_commit(store, &error), LOCUS_OK);
+    lab_store_close(&holder);
+    lab_store_close(&store);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_filter, setup, teardown),
         cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
         cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_locked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reading, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

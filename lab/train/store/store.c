@@ -22,7 +22,10 @@
 #include <unistd.h>
 
 #define VERSION 1
+/* How long a statement waits for a lock; and, once that was in vain, those after it. A lock that SQLite could not give
+ * back keeps its own process waiting, too: the end of a training should not come after several such waits. */
 #define BUSY_MILLISECONDS 30000
+#define BUSY_AGAIN_MILLISECONDS 1000
 
 void lab_store_time(char text[21]) {
     time_t now = time(NULL);
@@ -51,8 +54,9 @@ locus_status lab_store_fail(lab_store *store, int code, locus_error *error) {
                         "no space left for the run store '%s': free some and start again", path);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return lab_fail(error, LOCUS_ERROR_IO, "store", "the run store '%s' is locked by another process: try again",
-                        path);
+        sqlite3_busy_timeout(store->database, BUSY_AGAIN_MILLISECONDS);
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "the run store '%s' stays locked, as by another process that writes to it: try again", path);
     case SQLITE_NOMEM:
         return lab_fail_memory(error, "the run store");
     case SQLITE_IOERR:
