@@ -5,7 +5,7 @@ Groups are texts: ``seq``, ``cycle:n``, ``grid:r``, ``tree:k`` and products, ``s
 each coordinate: an integer (or a real number on axes), a residue, a word of branches."""
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,7 +264,7 @@ def _order(above: NDArray[np.int64], first: int, last: int) -> List[int]:
         return list(range(count))
     children: List[List[int]] = [[] for _ in range(count)]
     ready: List[int] = []
-    for token, parent in enumerate(own.tolist()):
+    for token, parent in enumerate(cast(List[int], own.tolist())):
         (ready if parent < 0 else children[parent]).append(token)
     for token in ready:
         ready.extend(children[token])
@@ -285,7 +285,7 @@ def _nodes(above: NDArray[np.int64], below: NDArray[np.int64], arity: int, packi
     node = np.zeros(above.size, np.int64)
     node_branch: List[int] = [0]
     node_parent: List[int] = [0]
-    bounds = packing.astype(np.int64).tolist()
+    bounds = cast(List[int], packing.astype(np.int64).tolist())
     for first, last in zip(bounds[:-1], bounds[1:]):
         for token in _order(above, first, last):
             parent = int(above[first + token])

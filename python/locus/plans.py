@@ -209,7 +209,7 @@ class Plan:
         ``[H, queries, keys]``. Terms that depend on queries are left out (relative); cope is refused."""
         number = self._sequence(sequence)
         (m0, m1), (n0, n1) = (each.offsets[number:number + 2] for each in (self.queries, self.keys))
-        total = np.full((self._sizes["heads"], m1 - m0, n1 - n0), 1.0 if factors else 0.0)
+        total: Array = np.full((self._sizes["heads"], m1 - m0, n1 - n0), 1.0 if factors else 0.0)
         for form in self.forms():
             if form.kind == "context":
                 raise UnsupportedError("scores of 'cope' depend on queries and keys")
