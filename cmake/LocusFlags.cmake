@@ -2,6 +2,7 @@
 # Compiler flags of every C file, as the interface target locus_flags, and the instruction sets of kernel files.
 
 include(CheckCCompilerFlag)
+include(CheckCSourceRuns)
 
 add_library(locus_flags INTERFACE)
 target_compile_definitions(locus_flags INTERFACE _POSIX_C_SOURCE=200809L)
@@ -98,3 +99,13 @@ macro(locus_bfloat16_levels levels)
     set_property(SOURCE src/kernels/dispatch.c APPEND PROPERTY COMPILE_DEFINITIONS ${known})
   endif()
 endmacro()
+
+# Whether linker and C library know relative relocations in their short form.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
+  set(CMAKE_REQUIRED_FLAGS -fPIE)
+  set(CMAKE_REQUIRED_LINK_OPTIONS -pie LINKER:-z,pack-relative-relocs,--fatal-warnings)
+  check_c_source_runs("static int x; int *volatile place = &x; int main(void) { return *place; }"
+                      LOCUS_HAS_SHORT_RELOCATIONS)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
+  unset(CMAKE_REQUIRED_FLAGS)
+endif()
