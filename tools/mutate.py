@@ -16,9 +16,9 @@ Where the source wants a constant (tables, sizes of arrays with values), a mutan
 is built alone, in the same tree, after the others. What does not compile is no mutant. Nor is what compiles to the same
 object, which is asked of survivors.
 
-Tests that are quick and reach few mutants run first; the first that fails kills the mutant. Limits are of processor time, so that a busy machine
-kills none. With --address survivors meet the same tests under the address and undefined-behaviour sanitizers, as in
-./dev test: leaks and reads past an end are seen only there.
+Tests that are quick and reach few mutants run first; the first that fails kills the mutant. Limits are of processor time, so
+that a busy machine kills none. With --address survivors meet the same tests under the address and undefined-behaviour
+sanitizers, as in ./dev test: leaks and reads past an end are seen only there.
 
     relation   < <=, > >=, == !=         logic     && ||; if (x), while (x): if (!(x)); true false
     arithmetic + -, * /, % *, += -=, ++ --   number    n: n + 1

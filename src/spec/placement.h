@@ -54,7 +54,7 @@ typedef struct locus_placement {
     const double *coarse_reals; /* instead, of real positions: 64c or p, each distinct one; else NULL */
     size_t coarse_count;
     double reach;   /* max |p| over queries and keys */
-    double highest; /* max p, or 0; of what a cache grows nobody asks for it */
+    double highest; /* max p, or 0; in a cache 0, since nobody asks there */
     int64_t nearest_apart,
         farthest_apart; /* extremes of key position − query position within sequences; 0, 0 if none. For score terms */
     locus_trie_view trie; /* trees: the nodes that values name; count 0 for other coordinates */
