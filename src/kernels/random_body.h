@@ -11,13 +11,17 @@
 #define PHILOX_WEYL_1 0xBB67AE85u
 #define PHILOX_ROUNDS 10
 
-/* Blocks per call of philox_run, and the words that they make. */
+/* Blocks of a run, and the words that they make. */
 #define PHILOX_BLOCKS VU_LANES
 #define PHILOX_WORDS (4 * VU_LANES)
 
-/* A function of its own, of both element types: unrolled, the rounds take more room than all that calls them. */
-#define PHILOX_RUN LOCUS_JOIN(locus_philox_run_, LOCUS_LEVEL)
-void PHILOX_RUN(const locus_random *key, uint64_t first, uint32_t words[]);
+/* Runs of a row of dropout that are drawn at once. */
+#define DROPOUT_RUNS 4
+
+/* `runs` times PHILOX_BLOCKS blocks. A function of its own, of both element types: unrolled, the rounds take more room
+ * than all that calls them. */
+#define PHILOX_RUNS LOCUS_JOIN(locus_philox_runs_, LOCUS_LEVEL)
+void PHILOX_RUNS(const locus_random *key, uint64_t first, size_t runs, uint32_t words[]);
 
 #if LOCUS_REAL_BITS == 32
 /* Counter words 0 and 1 of the run's blocks. Their low halves seldom wrap within a run; if they do, each is worked out
@@ -39,7 +43,7 @@ SIMD void philox_index(uint64_t first, vu *low, vu *high) {
     *high = vu_load(highs);
 }
 
-__attribute__((noinline)) void PHILOX_RUN(const locus_random *key, uint64_t first, uint32_t words[]) {
+SIMD void philox_run(const locus_random *key, uint64_t first, uint32_t words[]) {
     const vu m0 = vu_set(PHILOX_MULTIPLIER_0), m1 = vu_set(PHILOX_MULTIPLIER_1);
     uint32_t k0 = (uint32_t)key->seed, k1 = (uint32_t)(key->seed >> 32);
     vu c0, c1, c2 = vu_set(key->step), c3 = vu_set(key->purpose);
@@ -58,15 +62,19 @@ __attribute__((noinline)) void PHILOX_RUN(const locus_random *key, uint64_t firs
     }
     vu_store_blocks(words, c0, c1, c2, c3);
 }
+
+void PHILOX_RUNS(const locus_random *key, uint64_t first, size_t runs, uint32_t words[]) {
+    for (size_t i = 0; i < runs; i++)
+        philox_run(key, first + i * PHILOX_BLOCKS, words + i * PHILOX_WORDS);
+}
 #endif
 
 static void KERNEL(random_words)(size_t blocks, const locus_random *key, uint64_t first, uint32_t *words) {
-    size_t i = 0;
-    for (; i + PHILOX_BLOCKS <= blocks; i += PHILOX_BLOCKS)
-        PHILOX_RUN(key, first + i, words + 4 * i);
+    const size_t runs = blocks / PHILOX_BLOCKS, i = runs * PHILOX_BLOCKS;
+    PHILOX_RUNS(key, first, runs, words);
     if (i < blocks) {
         uint32_t last[PHILOX_WORDS];
-        PHILOX_RUN(key, first + i, last);
+        PHILOX_RUNS(key, first + i, 1, last);
         memcpy(words + 4 * i, last, 4 * (blocks - i) * sizeof *words);
     }
 }
@@ -88,14 +96,15 @@ static void KERNEL(dropout_row)(size_t n, const locus_random *key, uint64_t row,
     const uint32_t threshold = (uint32_t)(p * 65536 + 0.5);
     const real kept = (real)(1 / (1 - p));
     const uint64_t block = (row << 28) + first / 8;
-    uint32_t words[PHILOX_WORDS];
+    enum { AT_ONCE = 8 * DROPOUT_RUNS * PHILOX_BLOCKS };
+    uint32_t words[DROPOUT_RUNS * PHILOX_WORDS];
     size_t i = 0;
-    for (; i + 8 * PHILOX_BLOCKS <= n; i += 8 * PHILOX_BLOCKS) {
-        PHILOX_RUN(key, block + i / 8, words);
-        dropout_decide(8 * PHILOX_BLOCKS, words, threshold, kept, keep + i);
+    for (; i + AT_ONCE <= n; i += AT_ONCE) {
+        PHILOX_RUNS(key, block + i / 8, DROPOUT_RUNS, words);
+        dropout_decide(AT_ONCE, words, threshold, kept, keep + i);
     }
     if (i < n) {
-        PHILOX_RUN(key, block + i / 8, words);
+        PHILOX_RUNS(key, block + i / 8, (n - i + 8 * PHILOX_BLOCKS - 1) / (8 * PHILOX_BLOCKS), words);
         dropout_decide(n - i, words, threshold, kept, keep + i);
     }
 }

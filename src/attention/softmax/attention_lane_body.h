@@ -259,9 +259,17 @@ static void prefetch_kept(const lane *l, locus_role role, size_t token, size_t r
     const attention_view *view = kept_view(l, role);
     const size_t size = locus_dtype_size(l->job->kept), bytes = role_dim(l, role) * size;
     const char *x = (const char *)view->data + row_offset(l, view, role, token) * (ptrdiff_t)size;
-    for (size_t i = 0; i < rows; i++, x += view->token * (ptrdiff_t)size)
-        for (size_t at = 0; at < bytes; at += LOCUS_ALIGNMENT)
+    for (size_t i = 0; i < rows; i++, x += view->token * (ptrdiff_t)size) {
+        size_t at = 0;
+        for (; at + 4 * LOCUS_ALIGNMENT <= bytes; at += 4 * LOCUS_ALIGNMENT) {
             __builtin_prefetch(x + at);
+            __builtin_prefetch(x + at + LOCUS_ALIGNMENT);
+            __builtin_prefetch(x + at + 2 * LOCUS_ALIGNMENT);
+            __builtin_prefetch(x + at + 3 * LOCUS_ALIGNMENT);
+        }
+        for (; at < bytes; at += LOCUS_ALIGNMENT)
+            __builtin_prefetch(x + at);
+    }
 }
 
 /* ---- what comes next ----
