@@ -63,7 +63,10 @@ static void put_unseparated(lab_page *page, const lab_summary_section *section, 
     } else {
         fputs("<b>not separated</b>: ", page->file);
         list_unseparated(page, section, which);
-        fprintf(page->file, ". The other %zu of %zu pairs are separated.", pairs - open, pairs);
+        if (pairs - open == 1)
+            fprintf(page->file, ". The other one of %zu pairs is separated.", pairs);
+        else
+            fprintf(page->file, ". The other %zu of %zu pairs are separated.", pairs - open, pairs);
     }
 }
 
