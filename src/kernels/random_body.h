@@ -11,6 +11,13 @@
 #define PHILOX_WEYL_1 0xBB67AE85u
 #define PHILOX_ROUNDS 10
 
+/* As wide as a number. */
+#if LOCUS_REAL_BITS == 32
+typedef uint32_t real_bits;
+#else
+typedef uint64_t real_bits;
+#endif
+
 /* Blocks of a run, and the words that they make. */
 #define PHILOX_BLOCKS VU_LANES
 #define PHILOX_WORDS (4 * VU_LANES)
@@ -79,17 +86,19 @@ static void KERNEL(random_words)(size_t blocks, const locus_random *key, uint64_
     }
 }
 
-/* Two decisions for each word, low half first. The compiler's vectors serve: comparisons have no rounding to agree
- * on. */
-SIMD void dropout_decide(size_t halves, const uint32_t *words, uint32_t threshold, real kept, real *keep) {
+/* Two decisions for each word, low half first: `kept` or 0. The compiler's vectors serve, since comparisons have no
+ * rounding to agree on; of a choice, or a product, it makes jumps that no processor can foresee, of masks it does not. */
+static void KERNEL(dropout_decide)(size_t halves, const uint32_t *words, uint32_t threshold, real kept, real *keep) {
+    real_bits all;
+    memcpy(&all, &kept, sizeof all);
     for (size_t i = 0; i < halves / 2; i++) {
-        uint32_t low = words[i] & 0xffffu, high = words[i] >> 16;
-        keep[2 * i] =
-            (real)(int)(low >= threshold) * kept; /* a product, not a choice, which compilers turn into jumps */
-        keep[2 * i + 1] = (real)(int)(high >= threshold) * kept;
+        const real_bits low = all & -(real_bits)((words[i] & 0xffffu) >= threshold);
+        const real_bits high = all & -(real_bits)(words[i] >> 16 >= threshold);
+        memcpy(keep + 2 * i, &low, sizeof low);
+        memcpy(keep + 2 * i + 1, &high, sizeof high);
     }
     if (halves % 2 != 0)
-        keep[halves - 1] = (real)(int)((words[halves / 2] & 0xffffu) >= threshold) * kept;
+        keep[halves - 1] = (words[halves / 2] & 0xffffu) >= threshold ? kept : 0;
 }
 
 static void KERNEL(dropout_row)(size_t n, const locus_random *key, uint64_t row, size_t first, double p, real *keep) {
@@ -101,11 +110,11 @@ static void KERNEL(dropout_row)(size_t n, const locus_random *key, uint64_t row,
     size_t i = 0;
     for (; i + AT_ONCE <= n; i += AT_ONCE) {
         PHILOX_RUNS(key, block + i / 8, DROPOUT_RUNS, words);
-        dropout_decide(AT_ONCE, words, threshold, kept, keep + i);
+        KERNEL(dropout_decide)(AT_ONCE, words, threshold, kept, keep + i);
     }
     if (i < n) {
         PHILOX_RUNS(key, block + i / 8, (n - i + 8 * PHILOX_BLOCKS - 1) / (8 * PHILOX_BLOCKS), words);
-        dropout_decide(n - i, words, threshold, kept, keep + i);
+        KERNEL(dropout_decide)(n - i, words, threshold, kept, keep + i);
     }
 }
 
