@@ -49,6 +49,27 @@ static void check_range(const locus_encoding_info *info, const locus_option_info
     assert_false(takes(info, option, "certainly"));
 }
 
+/* The range is the one that people are told; where they are told no end of it, it is a power of 2 or 10. */
+static void check_told(const locus_option_info *option) {
+    const char *from = strstr(option->values, "from "), *to = strstr(option->values, " to "),
+               *least = strstr(option->values, "≥ "), *most = strstr(option->values, "≤ ");
+    const bool even = option->kind == LOCUS_OPTION_ROTATE, above = strstr(option->values, "> 0") != NULL;
+    int exponent;
+    assert_int_equal(option->open, !even && (above || strstr(option->values, "0 < ")));
+    if (from)
+        assert_true(to && option->minimum == strtod(from + 5, NULL) && option->maximum == strtod(to + 4, NULL));
+    else if (least)
+        assert_true(option->minimum == strtod(least + strlen("≥ "), NULL));
+    else if (option->open)
+        assert_true(option->minimum == 0);
+    else
+        assert_true(option->minimum == 1 || option->minimum == -option->maximum);
+    if (most && !even)
+        assert_true(option->maximum == strtod(most + strlen("≤ "), NULL));
+    if (frexp(option->maximum, &exponent) != 0.5)
+        assert_true(option->maximum == pow(10, round(log10(option->maximum))));
+}
+
 static void options_say_what_they_take(void **state) {
     size_t ranges = 0, choices = 0;
     (void)state;
@@ -60,6 +81,7 @@ static void options_say_what_they_take(void **state) {
                              option->kind == LOCUS_OPTION_OFF_OR_INTEGER;
             if (has_range(option->kind)) {
                 check_range(info, option);
+                check_told(option);
                 assert_int_equal(takes(info, option, "off"), off);
                 ranges++;
             } else {
@@ -76,6 +98,12 @@ static void options_say_what_they_take(void **state) {
         }
     }
     assert_true(ranges > 40 && choices > 30);
+    for (size_t i = 0; i < locus_attention_registry_size(); i++)
+        for (size_t j = 0; j < locus_attention_registry_at(i)->option_count; j++) {
+            const locus_option_info *option = &locus_attention_registry_at(i)->options[j];
+            check_told(option);
+            assert_int_equal(option->kind, LOCUS_OPTION_INTEGER);
+        }
 }
 
 /* ---- constraints ---- */
