@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Where tokens stand, held against what each number is said to be (placement.h), token by token: runs, what rises by
+ * one, two levels, extremes, spans; tokens that are walked over and found. Drawn positions on a line and a grid, whole
+ * and real, in sequences with gaps, of no tokens, side by side. */
+#include "../property/encoding_rig.h"
+#include "plan/placing.h"
+
+enum { SEQUENCES = 5, MOST = 400, AXES = 2 };
+
+/* Sequences in a buffer. */
+typedef struct laid {
+    size_t first[SEQUENCES + 1], count[SEQUENCES], tokens;
+    int64_t values[MOST * AXES]; /* [tokens, axes] */
+    double reals[MOST * AXES];
+    locus_positions *positions;
+} laid;
+
+static uint64_t draws;
+
+static size_t below(size_t count) {
+    const locus_random stream = {.seed = 5, .purpose = LOCUS_RANDOM_USER};
+    return (size_t)(locus_random_uniform(&stream, draws++) * (double)count);
+}
+
+/* Runs that rise by one, and jumps between them. */
+static void draw_values(laid *l, size_t axes, int64_t reach, size_t jump, bool real) {
+    for (size_t axis = 0; axis < axes; axis++)
+        for (size_t t = 0; t < l->tokens; t++) {
+            const bool jumps = t == 0 || below(100) < jump;
+            l->values[t * axes + axis] =
+                jumps ? (int64_t)below(2 * (size_t)reach + 1) - reach : l->values[(t - 1) * axes + axis] + 1;
+        }
+    for (size_t i = 0; i < l->tokens * axes; i++)
+        l->reals[i] = (double)l->values[i] + (real ? (double)below(3) / 2 : 0);
+}
+
+static void draw(laid *l, const locus_group *group, size_t axes, int64_t reach, size_t jump, bool real) {
+    const bool gaps = below(2) == 1;
+    *l = (laid){.tokens = 0};
+    for (size_t s = 0; s < SEQUENCES; s++) {
+        l->first[s] = l->tokens;
+        l->count[s] = below(4) == 0 ? 0 : 1 + below(below(2) ? 5 : 70);
+        l->tokens += l->count[s] + (gaps ? below(3) : 0);
+    }
+    l->first[SEQUENCES] = l->tokens;
+    draw_values(l, axes, reach, jump, real);
+    const locus_packing packing = {sizeof packing, SEQUENCES, l->first, l->count};
+    if (real)
+        rig_ok(locus_positions_create_real(&l->positions, group, &packing, l->reals, error));
+    else
+        rig_ok(locus_positions_create(&l->positions, group, &packing, l->values, error));
+}
+
+/* Whether a token is in a sequence, and in which. */
+static bool is_used(const laid *l, size_t token, size_t *sequence) {
+    for (*sequence = 0; *sequence < SEQUENCES; ++*sequence)
+        if (token >= l->first[*sequence] && token < l->first[*sequence] + l->count[*sequence])
+            return true;
+    return false;
+}
+
+static size_t rising(const laid *l, size_t axes, size_t axis, size_t token, size_t sequence, bool real) {
+    const size_t end = l->first[sequence] + l->count[sequence];
+    size_t count = 1;
+    while (!real && token + count < end &&
+           l->values[(token + count) * axes + axis] == l->values[token * axes + axis] + (int64_t)count)
+        count++;
+    return count;
+}
+
+static void check_runs(const laid *l, const locus_token_side *side) {
+    size_t used = 0, run = 0, sequence;
+    for (size_t t = 0; t < l->tokens; t++) {
+        if (!is_used(l, t, &sequence))
+            continue;
+        if (t == 0 || !is_used(l, t - 1, &sequence)) {
+            assert_true(run < side->run_count);
+            assert_int_equal(side->runs[run].first, t);
+            assert_int_equal(side->runs[run++].before, used);
+        }
+        used++;
+        if (t + 1 == l->tokens || !is_used(l, t + 1, &sequence))
+            assert_int_equal(side->runs[run - 1].count, t + 1 - side->runs[run - 1].first);
+    }
+    assert_int_equal(side->run_count, run);
+    assert_int_equal(side->used, used);
+    assert_int_equal(side->tokens, l->tokens);
+}
+
+static void check_side(const laid *l, size_t axes, size_t axis, bool real, const locus_placement *placement,
+                       const locus_token_side *side, bool *seen) {
+    bool rises = !real;
+    check_runs(l, side);
+    for (size_t t = 0, s; t < l->tokens; t++)
+        if (is_used(l, t, &s))
+            rises = rises && rising(l, axes, axis, t, s, real) == l->first[s] + l->count[s] - t;
+    assert_int_equal(side->consecutive, rises);
+    for (size_t t = 0, s; t < l->tokens; t++) {
+        if (!is_used(l, t, &s))
+            continue;
+        const double position = l->reals[t * axes + axis];
+        assert_true(locus_token_position(side, t) == position);
+        if (!rises)
+            assert_int_equal(side->ahead[t], rising(l, axes, axis, t, s, real));
+        assert_true(side->coarse[t] < placement->coarse_count && side->fine[t] < LOCUS_FINE);
+        const double coarse =
+            real ? placement->coarse_reals[side->coarse[t]] : 64.0 * (double)placement->coarse[side->coarse[t]];
+        assert_true(coarse + (double)side->fine[t] == position);
+        assert_true(position == floor(position) ? fmod(coarse, 64) == 0 : side->fine[t] == 0);
+        seen[side->coarse[t]] = true;
+    }
+    assert_true(side->sequences == SEQUENCES && side->spans == placement->spans);
+}
+
+static void check_extremes(const laid *queries, const laid *keys, size_t axes, size_t axis,
+                           const locus_placement *placement) {
+    double near = INFINITY, far = -INFINITY, reach = 0, highest = 0;
+    for (size_t s = 0; s < SEQUENCES; s++)
+        for (size_t i = 0; i < queries->count[s]; i++)
+            for (size_t j = 0; j < keys->count[s]; j++) {
+                const double apart = keys->reals[(keys->first[s] + j) * axes + axis] -
+                                     queries->reals[(queries->first[s] + i) * axes + axis];
+                near = fmin(near, apart);
+                far = fmax(far, apart);
+            }
+    assert_true((double)placement->nearest_apart == (near < INFINITY ? floor(near) : 0));
+    assert_true((double)placement->farthest_apart == (far > -INFINITY ? ceil(far) : 0));
+    const laid *const both[] = {queries, keys};
+    for (size_t i = 0; i < 2; i++)
+        for (size_t t = 0, s; t < both[i]->tokens; t++)
+            if (is_used(both[i], t, &s)) {
+                const double position = both[i]->reals[t * axes + axis];
+                highest = fmax(highest, position);
+                reach = fmax(reach, fmax(fabs(floor(position)), fabs(position))); /* rounded down where it is below 0 */
+            }
+    assert_true(placement->highest == highest);
+    assert_true(placement->reach >= reach - 1 && placement->reach <= reach);
+    assert_true(placement->query.reals || placement->reach == reach);
+}
+
+static void check_spans(const laid *queries, const laid *keys, const locus_placement *placement) {
+    size_t longest = 0;
+    for (size_t s = 0; s < SEQUENCES; s++) {
+        const locus_sequence_span *span = &placement->spans[s];
+        assert_true(span->query_first == queries->first[s] && span->query_count == queries->count[s]);
+        assert_true(span->key_first == keys->first[s] && span->key_count == keys->count[s]);
+        longest = keys->count[s] > longest ? keys->count[s] : longest;
+    }
+    assert_int_equal(locus_token_side_longest(&placement->key), longest);
+    for (size_t t = 0, s; t < keys->tokens; t++)
+        if (is_used(keys, t, &s)) {
+            const locus_token_sequence found = locus_token_side_find(&placement->key, t);
+            assert_true(found.number == s && found.first == keys->first[s]);
+            assert_int_equal(found.end, keys->first[s] + keys->count[s]);
+        }
+}
+
+typedef struct walked {
+    const laid *l;
+    size_t number; /* of the next token in use */
+} walked;
+
+static size_t token_number(const laid *l, size_t number) {
+    size_t t = 0, s;
+    for (; !is_used(l, t, &s) || number > 0; t++)
+        number -= is_used(l, t, &s);
+    return t;
+}
+
+static void visit(void *context, size_t first, size_t count) {
+    walked *w = context;
+    assert_true(count > 0);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(first + i, token_number(w->l, w->number++));
+}
+
+static void check_walks(const laid *l, const locus_token_side *side) {
+    for (size_t n = 0; n < 20 && side->used > 0; n++) {
+        const size_t begin = below(side->used), end = begin + below(side->used - begin + 1);
+        walked w = {l, begin};
+        locus_token_side_walk(side, begin, end, visit, &w);
+        assert_int_equal(w.number, end);
+    }
+}
+
+static void check_case(const locus_group *group, size_t axes, int64_t reach, size_t jump, unsigned real, bool shared) {
+    laid queries, keys;
+    locus_places places;
+    locus_owned memory = {0};
+    draw(&queries, group, axes, reach, jump, real & 1u);
+    draw(&keys, group, axes, reach, jump, real >> 1);
+    const laid *second = shared ? &queries : &keys;
+    rig_ok(locus_places_create(&places, queries.positions, second->positions, &memory, error));
+    assert_true(places.count == axes && places.shared == shared);
+    for (size_t axis = 0; axis < axes; axis++) {
+        const locus_placement *placement = &places.items[axis];
+        const bool is_real = placement->query.reals != NULL;
+        bool seen[2 * MOST + 1] = {false};
+        check_side(&queries, axes, axis, is_real, placement, &placement->query, seen);
+        check_side(second, axes, axis, is_real, placement, &placement->key, seen);
+        assert_true(placement->key.keys || shared);
+        for (size_t i = 0; i + 1 < placement->coarse_count; i++)
+            assert_true(is_real ? placement->coarse_reals[i] < placement->coarse_reals[i + 1]
+                                : placement->coarse[i] < placement->coarse[i + 1]);
+        const bool none = placement->query.used + placement->key.used == 0;
+        for (size_t i = 0; i < placement->coarse_count && !none; i++)
+            assert_true(seen[i]);
+        assert_true(placement->coarse_count > 0);
+        check_extremes(&queries, second, axes, axis, placement);
+        check_spans(&queries, second, placement);
+        check_walks(second, &placement->key);
+    }
+    locus_owned_release(&memory);
+    locus_positions_destroy(&queries.positions);
+    locus_positions_destroy(&keys.positions);
+}
+
+static void places_are_what_they_are_said_to_be(void **state) {
+    static const int64_t reaches[] = {3, 100, 20000};
+    static const size_t jumps[] = {0, 3, 40, 100};
+    locus_group *grid = NULL;
+    (void)state;
+    rig_ok(locus_group_parse("grid:2", &grid, error));
+    for (size_t r = 0; r < 3; r++)
+        for (size_t j = 0; j < 4; j++)
+            for (unsigned real = 0; real < 4; real++) {
+                check_case(NULL, 1, reaches[r], jumps[j], real, false);
+                check_case(NULL, 1, reaches[r], jumps[j], real, true);
+                check_case(grid, 2, reaches[r], jumps[j], real, false);
+            }
+    locus_group_destroy(&grid);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(places_are_what_they_are_said_to_be)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
