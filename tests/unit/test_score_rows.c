@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* Cells of scores, asked for directly: by difference as long as the table of all differences stays small, else by pair,
+ * else none, at both sides of each limit that score_row.h's file names; every pair's distance from plain differences;
+ * runs of neighbouring cells, twins, and sums of all lengths. */
+#include "../property/encoding_rig.h"
+#include "plan/placing.h"
+#include "scores/score_row.h"
+
+enum { MOST = 5000, SEQUENCES = 6 };
+
+typedef struct made {
+    locus_positions *queries, *keys;
+    locus_places places;
+    locus_owned memory;
+    locus_score_rows rows;
+} made;
+
+static locus_positions *positions_of(const char *group_text, const int64_t *values, size_t sequences,
+                                     const size_t *lengths) {
+    size_t offsets[SEQUENCES + 1] = {0};
+    locus_group *group = NULL;
+    locus_positions *positions = NULL;
+    for (size_t s = 0; s < sequences; s++)
+        offsets[s + 1] = offsets[s] + lengths[s];
+    const locus_packing packing = {sizeof packing, sequences, offsets, NULL};
+    rig_ok(locus_group_parse(group_text, &group, error));
+    rig_ok(locus_positions_create(&positions, group, &packing, values, error));
+    locus_group_destroy(&group);
+    return positions;
+}
+
+/* Takes both over; keys may be the queries. */
+static made make(locus_positions *queries, locus_positions *keys, size_t tables, bool directed) {
+    made m = {.queries = queries, .keys = keys};
+    rig_ok(locus_places_create(&m.places, queries, keys, &m.memory, error));
+    rig_ok(locus_score_rows_create(&m.rows, &m.places, tables, directed, &m.memory, error));
+    return m;
+}
+
+static void drop(made *m) {
+    locus_owned_release(&m->memory);
+    if (m->keys != m->queries)
+        locus_positions_destroy(&m->keys);
+    locus_positions_destroy(&m->queries);
+}
+
+/* Of a line, or of a grid. */
+static double plain_distance(const locus_places *places, bool directed, size_t query, size_t key) {
+    double sum = 0;
+    for (size_t c = 0; c < places->count; c++) {
+        const double apart = (double)(places->items[c].key.values[key] - places->items[c].query.values[query]);
+        sum += apart * apart;
+        if (directed)
+            return apart;
+    }
+    return places->count == 1 ? sqrt(sum) : floor(sqrt(sum));
+}
+
+static void check_row(const made *m, const locus_score_call *call) {
+    double out[MOST], most = 0;
+    assert_true(call->count <= MOST);
+    locus_score_rows_distance(&m->rows, call, out);
+    for (size_t j = 0; j < call->count; j++) {
+        const double want = plain_distance(&m->places, m->rows.directed, call->query, call->key_first + j);
+        if (out[j] != want)
+            fail_msg("%zu, %zu: %g, not %g", call->query, call->key_first + j, out[j], want);
+        most = fmax(most, fabs(want));
+    }
+    assert_true(most <= m->rows.most && m->rows.whole);
+    if (m->rows.cells == 0)
+        return;
+    const size_t ahead = call->count > 0 ? m->rows.ahead[call->key_first] : 1, at = locus_score_rows_at(&m->rows, call);
+    assert_true(ahead >= 1);
+    assert_int_equal(at == SIZE_MAX, call->count == 0 || call->count > ahead);
+    for (size_t j = 0; at != SIZE_MAX && j < call->count; j++)
+        assert_true(m->rows.distance[at + j] == out[j]);
+}
+
+/* A few rows of every sequence, from every third key on. */
+static void check_rows(const made *m) {
+    const locus_placement *first = &m->places.items[0];
+    size_t pieces = 0;
+    for (size_t s = 0; s < first->sequences; s++) {
+        const locus_sequence_span *span = &first->spans[s];
+        for (size_t i = 0; i < span->query_count; i += 1 + span->query_count / 5)
+            for (size_t from = 0; from <= span->key_count; from += 1 + span->key_count / 3) {
+                const locus_score_call call = {LOCUS_FLOAT64, 0, span->query_first + i, span->key_first + from,
+                                               span->key_count - from};
+                check_row(m, &call);
+            }
+        for (size_t j = 0; j < span->key_count && m->rows.cells > 0; j++) {
+            const size_t t = span->key_first + j;
+            const bool follows = j + 1 < span->key_count && m->rows.key[t + 1] == m->rows.key[t] + 1;
+            assert_int_equal(m->rows.ahead[t], follows ? m->rows.ahead[t + 1] + 1 : 1);
+            pieces += !follows;
+        }
+    }
+    if (m->rows.cells > 0)
+        assert_int_equal(m->rows.scattered, pieces * 8 > first->key.used);
+}
+
+/* Three tokens at 0, 1 and `far`: 2·far + 1 differences, nine pairs. */
+static void expect_line(int64_t far, size_t tables, bool directed, size_t cells) {
+    const int64_t values[] = {0, 1, far};
+    const size_t three = 3;
+    locus_positions *positions = positions_of("seq", values, 1, &three);
+    made m = make(positions, positions, tables, directed);
+    assert_int_equal(m.rows.cells, cells);
+    assert_int_equal(m.rows.line, cells == 2 * (size_t)far + 1);
+    assert_int_equal(m.rows.directed, directed);
+    if (m.rows.line) {
+        assert_true(m.rows.origin == far);
+        for (size_t cell = 0; cell < cells; cell++) {
+            const bool mirrored = !directed && cell > (size_t)far;
+            assert_int_equal(locus_score_rows_twin(&m.rows, cell), mirrored ? 2 * (size_t)far - cell : cell);
+        }
+    }
+    check_rows(&m);
+    drop(&m);
+}
+
+/* Four for each token, and 65,536 or 2^22 numbers in all tables and that of distances. */
+static void lines_have_a_limit(void **state) {
+    (void)state;
+    for (int directed = 0; directed < 2; directed++) {
+        expect_line(32773, 1, directed, 65547);
+        expect_line(32774, 1, directed, 9);
+        expect_line(16389, 127, directed, 32779);
+        expect_line(16390, 127, directed, 9);
+        expect_line(32773, 63, directed, 65547);
+        expect_line(2, 1, directed, 5);
+        expect_line((int64_t)1 << 40, 1, directed, 9);
+    }
+    const int64_t values[] = {0, 1, 7};
+    const size_t three = 3;
+    locus_positions *positions = positions_of("seq", values, 1, &three);
+    made m = make(positions, positions, 1, false);
+    assert_true(locus_score_list_most(&m.places, 1) == 65548);
+    assert_true(locus_score_list_most(&m.places, 127) == 32780);
+    drop(&m);
+}
+
+/* Keys elsewhere than queries: what counts is the larger side. */
+static void sides_apart(void **state) {
+    static const int64_t query[] = {5, 7, 100, 3}, key[] = {40, 41, 42, 60, 61, 10, 11, 12, 13, 9000};
+    const size_t query_lengths[] = {3, 1, 0}, key_lengths[] = {5, 4, 1};
+    (void)state;
+    for (int directed = 0; directed < 2; directed++) {
+        made m =
+            make(positions_of("seq", query, 3, query_lengths), positions_of("seq", key, 3, key_lengths), 1, directed);
+        assert_int_equal(m.rows.cells, 61 - 5 + 60 + 1); /* from 40 − 100 to 61 − 5 */
+        assert_true(m.rows.line && m.rows.origin == 60);
+        check_rows(&m);
+        drop(&m);
+    }
+    const int64_t far[] = {0, 65536 + 39};
+    const size_t one[] = {1, 0}, ten[] = {10, 0};
+    int64_t keys[10] = {0};
+    for (int beyond = 0; beyond < 2; beyond++) {
+        keys[9] = far[1] + beyond;
+        made m = make(positions_of("seq", far, 2, one), positions_of("seq", keys, 2, ten), 1, false);
+        assert_int_equal(m.rows.cells, beyond ? 10 : 65576); /* 4·10 + 65536 are possible */
+        assert_int_equal(m.rows.line, !beyond);
+        check_rows(&m);
+        drop(&m);
+    }
+}
+
+static void fill_far(int64_t *values, size_t count, size_t axes) {
+    for (size_t i = 0; i < count * axes; i++)
+        values[i] = (int64_t)(i * i % 977) * 1000003;
+}
+
+/* With 1,023 tables half a pair for each token and 4,096 more; what repeats the sequence before costs nothing. */
+static void pairs_have_a_limit(void **state) {
+    static int64_t values[SEQUENCES * 64 + 1];
+    (void)state;
+    for (size_t count = 64; count <= 65; count++) {
+        fill_far(values, count, 1);
+        locus_positions *positions = positions_of("seq", values, 1, &count);
+        made m = make(positions, positions, 1023, false);
+        assert_int_equal(m.rows.cells, count == 64 ? 4096 : 0); /* 65² = 4225 > 4128 */
+        assert_false(m.rows.line);
+        assert_int_equal(m.rows.distances == NULL, count == 64);
+        check_rows(&m);
+        drop(&m);
+    }
+    /* A, A, B, B, no tokens, B */
+    const size_t lengths[] = {40, 40, 40, 40, 0, 40};
+    fill_far(values, 40, 1);
+    memcpy(values + 40, values, 40 * sizeof *values);
+    for (size_t i = 80; i < 200; i++)
+        values[i] = 7 + values[(i - 80) % 40];
+    locus_positions *positions = positions_of("seq", values, SEQUENCES, lengths);
+    made m = make(positions, positions, 1023, false);
+    const bool repeats[] = {false, true, false, true, false, false};
+    for (size_t s = 0; s < SEQUENCES; s++)
+        assert_int_equal(locus_score_rows_repeat(&m.places, s), repeats[s]);
+    assert_int_equal(m.rows.cells, 0); /* 3·1600 > 4096 + 100 */
+    check_rows(&m);
+    drop(&m);
+    positions = positions_of("seq", values, 4, lengths);
+    m = make(positions, positions, 1023, false);
+    assert_int_equal(m.rows.cells, 2 * 1600);
+    for (size_t i = 0; i < 40; i++) {
+        assert_int_equal(m.rows.query[i], i * 40);
+        assert_int_equal(m.rows.query[40 + i], i * 40);
+        assert_int_equal(m.rows.query[80 + i], 1600 + i * 40);
+        assert_int_equal(m.rows.query[120 + i], 1600 + i * 40);
+        assert_int_equal(m.rows.key[120 + i], i);
+    }
+    check_rows(&m);
+    drop(&m);
+}
+
+/* The last of a sequence is other: of queries, of keys, of one coordinate. */
+static void what_repeats_is_the_same(void **state) {
+    static const size_t lengths[] = {2, 2}, longer[] = {2, 3};
+    const int64_t same[] = {1, 50000000, 1, 50000000}, last[] = {1, 50000000, 1, 50000001},
+                  first[] = {1, 50000000, 2, 50000000}, third[] = {1, 50000000, 1, 50000000, 9};
+    const struct {
+        const int64_t *query, *key;
+        const size_t *query_lengths, *key_lengths;
+        bool repeats;
+    } cases[] = {{same, same, lengths, lengths, true},   {last, same, lengths, lengths, false},
+                 {same, last, lengths, lengths, false},  {first, same, lengths, lengths, false},
+                 {same, first, lengths, lengths, false}, {third, same, longer, lengths, false},
+                 {same, third, lengths, longer, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        made m = make(positions_of("seq", cases[i].query, 2, cases[i].query_lengths),
+                      positions_of("seq", cases[i].key, 2, cases[i].key_lengths), 1, false);
+        assert_int_equal(locus_score_rows_repeat(&m.places, 1), cases[i].repeats);
+        check_rows(&m);
+        drop(&m);
+    }
+}
+
+/* On a grid pairs come first. With 2^22 tables there are few of them: sixteen differences for each token, and one. */
+static void grids_have_a_limit(void **state) {
+    static int64_t values[2 * MOST];
+    (void)state;
+    for (int64_t width = 31; width <= 32; width++) {
+        const size_t count = 256; /* 63·63 = 3969 ≤ 16·256 + 0 < 65·63 */
+        for (size_t i = 0; i < count; i++) {
+            values[2 * i] = (int64_t)(i * 37) % (width + 1);
+            values[2 * i + 1] = (int64_t)(i * i) % 32;
+        }
+        values[0] = values[3] = 0, values[2] = width, values[1] = 31;
+        locus_positions *positions = positions_of("grid:2", values, 1, &count);
+        made m = make(positions, positions, 1 << 22, false);
+        const size_t differences = (size_t)(2 * width + 1) * 63;
+        assert_int_equal(m.rows.cells, differences <= 16 * 256 ? differences : 0);
+        assert_false(m.rows.line);
+        check_rows(&m);
+        drop(&m);
+        m = make(positions_of("grid:2", values, 1, &count), positions_of("grid:2", values, 1, &count), 1, false);
+        assert_int_equal(m.rows.cells, count * count);
+        check_rows(&m);
+        drop(&m);
+    }
+    const size_t few = 255; /* 16·255 + 2^22/300 is 18060; 255² are too many pairs for 4·2^20 numbers of 300 tables */
+    for (int64_t width = 142; width <= 143; width++) {
+        for (size_t i = 0; i < few; i++) {
+            values[2 * i] = (int64_t)(i * 37) % (width + 1);
+            values[2 * i + 1] = (int64_t)(i * i) % 32;
+        }
+        values[0] = values[3] = 0, values[2] = width, values[1] = 31;
+        locus_positions *positions = positions_of("grid:2", values, 1, &few);
+        made m = make(positions, positions, 299, false);
+        assert_int_equal(m.rows.cells, width == 142 ? 285 * 63 : 0); /* 285·63 = 17955, 287·63 = 18081 */
+        check_rows(&m);
+        drop(&m);
+    }
+}
+
+static void sums_of_all_lengths(void **state) {
+    float narrow[40];
+    double wide[40], weight[40];
+    (void)state;
+    for (size_t i = 0; i < 40; i++) {
+        narrow[i] = (float)(wide[i] = (double)(i * i % 17) - 5); /* whole: sums are exact */
+        weight[i] = (double)(i % 5) - 1;
+    }
+    for (size_t first = 0; first < 3; first++)
+        for (size_t count = 0; count <= 35; count++) {
+            double sum = 0, dot = 0;
+            for (size_t i = 0; i < count; i++) {
+                sum += wide[first + i];
+                dot += wide[first + i] * weight[i];
+            }
+            assert_true(locus_score_sum(LOCUS_FLOAT32, narrow, first, count) == sum);
+            assert_true(locus_score_sum(LOCUS_FLOAT64, wide, first, count) == sum);
+            assert_true(locus_score_dot(LOCUS_FLOAT32, narrow, first, count, weight) == dot);
+            assert_true(locus_score_dot(LOCUS_FLOAT64, wide, first, count, weight) == dot);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_have_a_limit), cmocka_unit_test(sides_apart),
+        cmocka_unit_test(pairs_have_a_limit), cmocka_unit_test(what_repeats_is_the_same),
+        cmocka_unit_test(grids_have_a_limit), cmocka_unit_test(sums_of_all_lengths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
