@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Cells of scores, asked for directly: by difference as long as the table of all differences stays small, else by pair,
- * else none, at both sides of each limit that score_row.h's file names; every pair's distance from plain differences;
+ * else none, at both sides of each limit; those of pairs of positions; every pair's distance from plain differences;
  * runs of neighbouring cells, twins, and sums of all lengths. */
-#include "../property/encoding_rig.h"
 #include "plan/placing.h"
+#include "scores/pair_cells.h"
 #include "scores/score_row.h"
+#include "unit/told.h"
+
+#include <stdio.h>
 
 enum { MOST = 5000, SEQUENCES = 6 };
 
@@ -274,6 +277,122 @@ static void grids_have_a_limit(void **state) {
     }
 }
 
+/* ---- cells of what is asked for by position ---- */
+
+/* A cell speaks for each of its pairs: by difference from somewhere both sides reach, else from these very positions. */
+static void check_pair(const made *m, const locus_pair_cells *cells, size_t query, size_t key) {
+    const uint32_t cell = cells->rows.query[query] + cells->rows.key[key];
+    size_t item = 0;
+    assert_true(cell < cells->rows.cells);
+    while (cells->cell ? cells->cell[item] != cell : item != cell)
+        assert_true(++item < cells->count);
+    for (size_t c = 0; c < m->places.count; c++) {
+        const locus_placement *axis = &m->places.items[c];
+        const double at[] = {cells->query[item * m->places.count + c], cells->key[item * m->places.count + c]};
+        const double own[] = {(double)axis->query.values[query], (double)axis->key.values[key]};
+        assert_true(at[1] - at[0] == own[1] - own[0]);
+        assert_true(!cells->cell || at[0] == own[0]);
+        bool seen[2] = {false}; /* between tokens of its side */
+        for (size_t t = 0; t < axis->query.tokens; t++)
+            for (size_t u = 0; u < axis->query.tokens; u++)
+                seen[0] = seen[0] || ((double)axis->query.values[t] <= at[0] && at[0] <= (double)axis->query.values[u]);
+        for (size_t t = 0; t < axis->key.tokens; t++)
+            for (size_t u = 0; u < axis->key.tokens; u++)
+                seen[1] = seen[1] || ((double)axis->key.values[t] <= at[1] && at[1] <= (double)axis->key.values[u]);
+        assert_true(seen[0] && seen[1]);
+    }
+    assert_true(cells->distance[item] == plain_distance(&m->places, false, query, key));
+}
+
+/* A table that says its cell, and gradients that are counted. */
+static void check_tables(const locus_pair_cells *cells, const locus_sequence_span *span) {
+    double wide[500], sums[500] = {0}, want[500] = {0}, room[40];
+    float narrow[500], small[40];
+    assert_true(cells->rows.cells <= 500 && span->key_count <= 40);
+    for (size_t i = 0; i < cells->rows.cells; i++)
+        narrow[i] = (float)(wide[i] = (double)i);
+    for (size_t i = 0; i < span->query_count; i++)
+        for (size_t from = 0; from < span->key_count; from += 2)
+            for (int single = 0; single < 2; single++) {
+                const locus_score_call call = {single ? LOCUS_FLOAT32 : LOCUS_FLOAT64, 0, span->query_first + i,
+                                               span->key_first + from, span->key_count - from};
+                const void *row = single ? locus_pair_cells_row(cells, &call, narrow, small)
+                                         : locus_pair_cells_row(cells, &call, wide, room);
+                locus_pair_cells_add(cells, &call, row, sums);
+                for (size_t j = 0; j < call.count; j++) {
+                    const uint32_t cell = cells->rows.query[call.query] + cells->rows.key[call.key_first + j];
+                    assert_true((single ? (double)((const float *)row)[j] : ((const double *)row)[j]) == cell);
+                    want[cell] += cell;
+                }
+            }
+    assert_memory_equal(sums, want, cells->rows.cells * sizeof *sums);
+}
+
+static void expect_cells(made *m, bool relative, size_t count) {
+    const locus_pair_asked asked = {"it", relative, 8};
+    const size_t each = 8 + 4 + 8 * (2 * m->places.count + 1);
+    char says[200];
+    locus_pair_cells cells = {.count = 0};
+    m->places.workspace = each * count;
+    TAKES(locus_pair_cells_create(&cells, &m->places, &asked, &m->memory, &told));
+    assert_int_equal(cells.rows.cells, count);
+    assert_null(cells.living);
+    for (size_t s = 0; s < m->places.items[0].sequences; s++) {
+        const locus_sequence_span *span = &m->places.items[0].spans[s];
+        for (size_t i = 0; i < span->query_count; i++)
+            for (size_t j = 0; j < span->key_count; j++)
+                check_pair(m, &cells, span->query_first + i, span->key_first + j);
+        check_tables(&cells, span);
+    }
+    m->places.workspace--;
+    (void)snprintf(says, sizeof says,
+                   "the scores of 'it' at these positions are too many for the plan's workspace of %zu bytes: give "
+                   "more, or plan fewer tokens at a time",
+                   each * count - 1);
+    TELLS(UNSUPPORTED, "it", says, locus_pair_cells_create(&cells, &m->places, &asked, &m->memory, &told));
+}
+
+/* What makes the fewest: differences, pairs of different positions, or pairs of tokens. */
+static void fewest_cells_are_chosen(void **state) {
+    static const int64_t row[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, twice[] = {3, 3, 8, 8, 3};
+    static const int64_t far[] = {0, 900, 17, 4, 5000, 300, 12, 7777, 40, 41, 1};
+    static const int64_t key_places[] = {100, 105, 103, 104, 100, 90, 80}, query_places[] = {2, 0, 1, 4, 1};
+    static const int64_t grid[] = {0, 0, 0, 1, 1, 0, 1, 1, 2, 0, 2, 1};
+    static const size_t ten[] = {10}, five[] = {5}, six_five[] = {6, 5}, four_three[] = {4, 3}, two_three[] = {2, 3},
+                        six[] = {6};
+    (void)state;
+    locus_positions *positions = positions_of("seq", row, 1, ten);
+    made m = make(positions, positions, 1, false);
+    expect_cells(&m, true, 19);
+    expect_cells(&m, false, 100);
+    drop(&m);
+    positions = positions_of("seq", twice, 1, five);
+    m = make(positions, positions, 1, false);
+    expect_cells(&m, true, 4);
+    expect_cells(&m, false, 4);
+    drop(&m);
+    positions = positions_of("seq", far, 2, six_five);
+    m = make(positions, positions, 1, false);
+    expect_cells(&m, true, 61);
+    drop(&m);
+    /* 2 and 3 queries at 4 places, 4 and 3 keys at 6; 17 pairs; apart by 98 … 105 and 76 … 99 */
+    m = make(positions_of("seq", query_places, 2, two_three), positions_of("seq", key_places, 2, four_three), 1, false);
+    expect_cells(&m, true, 17);
+    expect_cells(&m, false, 17);
+    drop(&m);
+    /* all of them in one sequence each: apart by 76 … 105 */
+    const size_t seven[] = {7};
+    m = make(positions_of("seq", query_places, 1, five), positions_of("seq", key_places, 1, seven), 1, false);
+    expect_cells(&m, false, 24);
+    expect_cells(&m, true, 24);
+    drop(&m);
+    positions = positions_of("grid:2", grid, 1, six);
+    m = make(positions, positions, 1, false);
+    expect_cells(&m, true, 5 * 3);
+    expect_cells(&m, false, 36);
+    drop(&m);
+}
+
 static void sums_of_all_lengths(void **state) {
     float narrow[40];
     double wide[40], weight[40];
@@ -298,9 +417,10 @@ static void sums_of_all_lengths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_have_a_limit), cmocka_unit_test(sides_apart),
-        cmocka_unit_test(pairs_have_a_limit), cmocka_unit_test(what_repeats_is_the_same),
-        cmocka_unit_test(grids_have_a_limit), cmocka_unit_test(sums_of_all_lengths),
+        cmocka_unit_test(lines_have_a_limit),  cmocka_unit_test(sides_apart),
+        cmocka_unit_test(pairs_have_a_limit),  cmocka_unit_test(what_repeats_is_the_same),
+        cmocka_unit_test(grids_have_a_limit),  cmocka_unit_test(fewest_cells_are_chosen),
+        cmocka_unit_test(sums_of_all_lengths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
