@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Where tokens stand, held against what each number is said to be (placement.h), token by token: runs, what rises by
- * one, two levels, extremes, spans; tokens that are walked over and found. Drawn positions on a line and a grid, whole
+ * one, two levels, extremes, spans, distinct positions; tokens that are walked over and found. Drawn positions on a line and a grid, whole
  * and real, in sequences with gaps, of no tokens, side by side. */
 #include "../property/encoding_rig.h"
 #include "plan/placing.h"
+#include "spec/distinct.h"
 
 enum { SEQUENCES = 5, MOST = 400, AXES = 2 };
 
@@ -183,6 +184,63 @@ static void check_walks(const laid *l, const locus_token_side *side) {
     }
 }
 
+/* ---- distinct positions ---- */
+
+static bool same_place(const laid *a, size_t t, const laid *b, size_t u, size_t axes) {
+    return memcmp(a->reals + t * axes, b->reals + u * axes, axes * sizeof *a->reals) == 0;
+}
+
+/* Numbers of a side's tokens, which begin with `*count` known ones, `stands` where each was met first. */
+static void check_numbers(const laid *l, size_t axes, const locus_position_tokens *tokens, size_t *count,
+                          const laid **of, size_t *stands) {
+    for (size_t t = 0, s; t < l->tokens; t++) {
+        if (!is_used(l, t, &s))
+            continue;
+        size_t number = 0;
+        while (number < *count && !same_place(l, t, of[number], stands[number], axes))
+            number++;
+        if (number == *count) {
+            of[number] = l;
+            stands[number] = t;
+            ++*count;
+        }
+        assert_int_equal(tokens->numbers[t], number);
+    }
+}
+
+static void check_groups(const laid *l, const locus_token_side *side, const locus_position_tokens *tokens,
+                         size_t count) {
+    size_t at = 0, s;
+    for (size_t number = 0; number < count; number++) {
+        assert_int_equal(tokens->first[number], at);
+        for (size_t t = 0; t < l->tokens; t++)
+            if (is_used(l, t, &s) && tokens->numbers[t] == number)
+                assert_int_equal(tokens->tokens[at++], t);
+    }
+    assert_int_equal(tokens->first[count], at);
+    assert_int_equal(at, side->used);
+}
+
+static void check_distinct(const laid *queries, const laid *keys, size_t axes, const locus_places *places,
+                           locus_owned *memory) {
+    static const laid *of[2 * MOST];
+    static size_t stands[2 * MOST];
+    locus_distinct_positions distinct;
+    size_t count = 0;
+    rig_ok(locus_distinct_positions_find(places, &distinct, memory, error));
+    check_numbers(queries, axes, &distinct.query, &count, of, stands);
+    check_numbers(keys, axes, &distinct.key, &count, of, stands);
+    assert_int_equal(distinct.count, count);
+    check_groups(queries, &places->items[0].query, &distinct.query, count);
+    check_groups(keys, &places->items[0].key, &distinct.key, count);
+    for (size_t i = 0; i < count * axes; i++) {
+        const double want = of[i / axes]->reals[stands[i / axes] * axes + i % axes];
+        int64_t bits;
+        memcpy(&bits, &want, sizeof bits);
+        assert_true(distinct.values[i] == (places->items[i % axes].query.reals ? bits : (int64_t)want));
+    }
+}
+
 static void check_case(const locus_group *group, size_t axes, int64_t reach, size_t jump, unsigned real, bool shared) {
     laid queries, keys;
     locus_places places;
@@ -210,6 +268,7 @@ static void check_case(const locus_group *group, size_t axes, int64_t reach, siz
         check_spans(&queries, second, placement);
         check_walks(second, &placement->key);
     }
+    check_distinct(&queries, second, axes, &places, &memory);
     locus_owned_release(&memory);
     locus_positions_destroy(&queries.positions);
     locus_positions_destroy(&keys.positions);
