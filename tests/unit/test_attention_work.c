@@ -570,8 +570,54 @@ static void test_limits(void **state) {
         check_limits(i, &cases[i]);
 }
 
+/* ---- rectangles of a bias's gradient ---- */
+
+enum { EXTENTS = 4, MOST_ELEMENTS = 2 * 3 * 300 * 260 };
+
+/* Sequences, heads, queries and keys of a bias; of a batch there are 2 sequences and 3 heads. */
+static void check_rectangles(const int64_t *shape, size_t rows, size_t keys, size_t want_rows, size_t want_tasks) {
+    static unsigned char times[MOST_ELEMENTS];
+    const locus_tensor tensor = locus_tensor_view(times, LOCUS_FLOAT32, EXTENTS, shape);
+    const attention_bias bias = locus_attention_bias_of(&tensor);
+    const attention_bias_cut cut = locus_attention_bias_cut(&bias, rows, keys);
+    assert_int_equal(cut.keys, keys);
+    assert_int_equal(cut.rows, want_rows);
+    assert_int_equal(cut.tasks, want_tasks);
+    memset(times, 0, sizeof times);
+    for (size_t task = 0; task < cut.tasks; task++) {
+        const attention_bias_rectangle r = locus_attention_bias_rectangle(&bias, &cut, task, 2, 3);
+        const bool one_sequence = shape[0] == 1, one_head = shape[1] == 1;
+        assert_int_equal(r.first_sequence, one_sequence ? 0 : r.sequence);
+        assert_int_equal(r.end_sequence, one_sequence ? 2 : r.sequence + 1);
+        assert_int_equal(r.first_head, one_head ? 0 : r.head);
+        assert_int_equal(r.end_head, one_head ? 3 : r.head + 1);
+        assert_true(r.one_row == (shape[2] == 1) && r.one_key == (shape[3] == 1));
+        assert_true((r.one_row && r.end_row == SIZE_MAX) || r.end_row - r.first_row == want_rows);
+        assert_true((r.one_key && r.end_key == SIZE_MAX) || r.end_key - r.first_key == keys);
+        for (size_t i = r.first_row; i < r.end_row && i < (size_t)shape[2]; i++)
+            for (size_t j = r.first_key; j < r.end_key && j < (size_t)shape[3]; j++)
+                times[((r.sequence * (size_t)shape[1] + r.head) * (size_t)shape[2] + i) * (size_t)shape[3] + j]++;
+    }
+    for (size_t i = 0; i < (size_t)locus_tensor_count(&tensor); i++)
+        assert_int_equal(times[i], 1);
+}
+
+/* With fewer than 64 tasks rectangles get half the queries, down to 16. */
+static void test_rectangles(void **state) {
+    (void)state;
+    check_rectangles((const int64_t[]){2, 3, 300, 260}, 256, 128, 64, 2 * 3 * 5 * 3);
+    check_rectangles((const int64_t[]){2, 3, 300, 260}, 256, 512, 16, 2 * 3 * 19);
+    check_rectangles((const int64_t[]){2, 3, 176, 260}, 256, 512, 16, 2 * 3 * 11);
+    check_rectangles((const int64_t[]){2, 1, 256, 260}, 64, 130, 16, 2 * 16 * 2);
+    check_rectangles((const int64_t[]){2, 1, 257, 260}, 64, 130, 16, 2 * 17 * 2);
+    check_rectangles((const int64_t[]){2, 1, 300, 260}, 64, 32, 64, 2 * 5 * 9);
+    check_rectangles((const int64_t[]){1, 3, 1, 260}, 256, 100, 16, 3 * 3);
+    check_rectangles((const int64_t[]){1, 1, 300, 1}, 256, 512, 16, 19);
+    check_rectangles((const int64_t[]){1, 1, 1, 1}, 64, 512, 16, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_items), cmocka_unit_test(test_schedules),
-                                       cmocka_unit_test(test_limits)};
+                                       cmocka_unit_test(test_limits), cmocka_unit_test(test_rectangles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

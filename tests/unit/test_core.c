@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors, status texts, version, allocator, tensor views, instruction sets. */
+/* Errors, status texts, version, allocator, tensor views, instruction sets, workers of calls. */
+#include "core/call.h"
 #include "core/cpu_words.h"
 #include "core/error.h"
 #include <locus/locus.h>
@@ -275,6 +276,93 @@ static void machine_has_what_the_compiler_sees(void **state) {
     assert_string_equal(locus_isa_name(LOCUS_ISA_NEON), "neon");
 }
 
+/* ---- how many workers a call takes ---- */
+
+static void run_in_turn(void *state, size_t count, locus_task *task, void *context) {
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        task(context, i, 0);
+}
+
+/* 1000 bytes, and 100 for each worker. */
+static size_t bytes_of_workers(const void *context) {
+    (void)context;
+    return 1000 + 100 * locus_threads();
+}
+
+static size_t no_bytes(const void *context) {
+    (void)context;
+    return 0;
+}
+
+/* Begins and ends one; 0 workers: refused. */
+static size_t workers_of(const locus_execution *execution, size_t *inside) {
+    locus_call call;
+    locus_error error = {0};
+    assert_int_equal(locus_call_begin(&call, execution, &error), LOCUS_OK);
+    const locus_status status = locus_call_fit(&call, bytes_of_workers, NULL, "them", &error);
+    *inside = locus_threads();
+    const size_t workers = status == LOCUS_OK ? call.workers : 0;
+    assert_int_equal(locus_call_end(&call, status, &error), status);
+    return workers;
+}
+
+static void calls_take_as_many_workers_as_fit(void **state) {
+    const locus_executor executor = {sizeof executor, run_in_turn, 7, NULL};
+    void *room = locus_allocate(4096);
+    locus_execution execution = locus_execution_in((locus_workspace){room, 0});
+    size_t inside;
+    (void)state;
+    execution.executor = &executor;
+    for (size_t threads = 0; threads < 10; threads++) {
+        const size_t most = threads > 0 && threads < 7 ? threads : 7;
+        execution.threads = threads;
+        assert_int_equal(locus_call_needs(&execution, bytes_of_workers, NULL), 1000 + 100 * most);
+        for (size_t bytes = 1090; bytes < 1800; bytes += 5) {
+            const size_t fit = (bytes - 1000) / 100, want = fit < most ? fit : most;
+            execution.workspace.bytes = bytes;
+            assert_int_equal(workers_of(&execution, &inside), want);
+            assert_true(want == 0 || inside == want);
+        }
+    }
+    execution.threads = 0;
+    execution.workspace = (locus_workspace){NULL, 1800}; /* nothing is lent */
+    assert_int_equal(workers_of(&execution, &inside), 0);
+    execution.workspace = (locus_workspace){(char *)room + 8, 1800};
+    locus_call outer, call;
+    locus_error error = {0};
+    assert_int_equal(locus_call_begin(&outer, &execution, &error), LOCUS_OK);
+    assert_int_equal(outer.workers, 7);
+    assert_int_equal(locus_call_fit(&outer, bytes_of_workers, NULL, "them", &error), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_call_fit(&outer, no_bytes, NULL, "them", &error), LOCUS_OK);
+    const locus_execution plain = locus_execution_default(), two = {.size = sizeof two, .threads = 2};
+    assert_int_equal(locus_call_begin(&call, &plain, &error), LOCUS_OK); /* from inside: no more than the call around */
+    assert_true(call.workers == 7 && call.executor == outer.executor && call.outer == &outer);
+    assert_int_equal(locus_call_end(&call, LOCUS_OK, &error), LOCUS_OK);
+    assert_int_equal(locus_call_begin(&call, &two, &error), LOCUS_OK);
+    assert_int_equal(call.workers, 2);
+    assert_int_equal(locus_threads(), 2);
+    assert_int_equal(locus_call_end(&call, LOCUS_ERROR_NUMERIC, &error), LOCUS_ERROR_NUMERIC);
+    assert_int_equal(locus_threads(), 7);
+    /* The first failure of code without a status is the call's, unless it has one of its own. */
+    const locus_error first = {.status = LOCUS_ERROR_POSITION, .message = "the first"},
+                      second = {.status = LOCUS_ERROR_IO, .message = "the second"};
+    locus_call_fail(&first);
+    locus_call_fail(&second);
+    assert_int_equal(locus_call_end(&outer, LOCUS_OK, &error), LOCUS_ERROR_POSITION);
+    assert_string_equal(error.message, "the first");
+    assert_int_equal(locus_call_begin(&outer, &execution, &error), LOCUS_OK);
+    locus_call_fail(&second);
+    assert_int_equal(locus_call_end(&outer, LOCUS_ERROR_SHAPE, NULL), LOCUS_ERROR_SHAPE);
+    locus_call_fail(&first); /* of no call */
+    const locus_executor none = {sizeof none, run_in_turn, 0, NULL};
+    execution.executor = &none;
+    assert_int_equal(locus_call_needs(&execution, bytes_of_workers, NULL), 0);
+    assert_int_equal(locus_call_begin(&call, &execution, &error), LOCUS_ERROR_ARGUMENT);
+    assert_string_equal(error.argument, "execution.executor");
+    locus_release(room, 4096);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fail_fills_the_record),
@@ -290,6 +378,7 @@ int main(void) {
 #if defined(__x86_64__)
         cmocka_unit_test(levels_follow_from_what_processors_say),
 #endif
+        cmocka_unit_test(calls_take_as_many_workers_as_fit),
         cmocka_unit_test(machine_has_what_the_compiler_sees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
