@@ -87,9 +87,9 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     own->c_sign = c < 0 ? -1 : 1;
     own->threshold_sign = threshold < 0 ? -1 : 1;
     if (!(log1p(own->c * own->threshold) > 0))
-        return locus_fail(error, LOCUS_ERROR_NUMERIC, c == 0 ? "c" : "L",
-                          "'%s' of 'fire' is %g: distances are divided by ln(1 + |c·L|), which must be above 0",
-                          c == 0 ? "c" : "L", c == 0 ? c : threshold);
+        return locus_fail(error, LOCUS_ERROR_NUMERIC, "L",
+                          "'L' of 'fire' is %g: distances are divided by ln(1 + |c·L|), which must be above 0",
+                          threshold);
     return locus_fire_network_create(&own->network, values, memory, error);
 }
 

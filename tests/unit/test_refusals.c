@@ -351,14 +351,24 @@ static void parameters_of_bindings(void **state) {
     assert_int_equal(count, 3);
     rig_close(&r);
     rig_bind(&r, "fire", rig_shape(2, 4, 0, 0), 1);
-    for (size_t i = 0; i < r.count; i++)
-        if (strcmp(r.info[i].name, "c") == 0) {
-            *(double *)r.values[i].data = 0;
-            TELLS(NUMERIC, "c", "the parameter 'c' is 0 at element 0: it must be another number than 0",
-                  locus_binding_update(&r.binding, r.values, r.count, &told));
-            *(double *)r.values[i].data = -1;
-            TAKES(locus_binding_update(&r.binding, r.values, r.count, &told));
-        }
+    double *c = NULL, *far = NULL;
+    for (size_t i = 0; i < r.count; i++) {
+        c = strcmp(r.info[i].name, "c") == 0 ? r.values[i].data : c;
+        far = strcmp(r.info[i].name, "L") == 0 ? r.values[i].data : far;
+    }
+    assert_true(c && far);
+    *c = 0;
+    TELLS(NUMERIC, "c", "the parameter 'c' is 0 at element 0: it must be another number than 0",
+          locus_binding_update(&r.binding, r.values, r.count, &told));
+    *c = -1;
+    TAKES(locus_binding_update(&r.binding, r.values, r.count, &told));
+    *c = 1e-200;
+    *far = -1e-200;
+    TELLS(NUMERIC, "L", "'L' of 'fire' is -1e-200: distances are divided by ln(1 + |c·L|), which must be above 0",
+          locus_binding_update(&r.binding, r.values, r.count, &told));
+    *far = 0;
+    TELLS(NUMERIC, "L", "the parameter 'L' is 0 at element 0: it must be another number than 0",
+          locus_binding_update(&r.binding, r.values, r.count, &told));
     rig_close(&r);
 }
 
