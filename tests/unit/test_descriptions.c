@@ -328,11 +328,77 @@ static void parameters_of_descriptions(void **state) {
     }
 }
 
+/* ---- the registry ---- */
+
+enum { REGISTERED = 1024 };
+
+/* Names are one for all: of what is there, and of what comes together. What is refused leaves nothing. */
+static void names_are_taken_once(void **state) {
+    description one = begin(), two = begin();
+    const locus_encoding_description *both[] = {&one.all, &two.all};
+    locus_plugin plugin = {LOCUS_ABI_VERSION, 2, both};
+    const size_t before = locus_encoding_registry_size();
+    (void)state;
+    one.all.name = "rope";
+    TELLS(ARGUMENT, "name", "there is an encoding 'rope' already: choose another name",
+          locus_encoding_register(&one.all, &told));
+    one.all.name = two.all.name = "twice";
+    TELLS(ARGUMENT, "name", "there is an encoding 'twice' already: choose another name",
+          locus_plugin_register(&plugin, &told));
+    one.all.name = "once", two.all.name = "rope";
+    TELLS(ARGUMENT, "name", "there is an encoding 'rope' already: choose another name",
+          locus_plugin_register(&plugin, &told));
+    assert_int_equal(locus_encoding_registry_size(), before);
+    TELLS(ARGUMENT, "plugin", "plugin is NULL", locus_plugin_register(NULL, &told));
+    plugin.count = 0;
+    TELLS(ARGUMENT, "plugin", "the plugin has no encodings", locus_plugin_register(&plugin, &told));
+    plugin = (locus_plugin){LOCUS_ABI_VERSION, 2, NULL};
+    TELLS(ARGUMENT, "plugin", "the plugin has no encodings", locus_plugin_register(&plugin, &told));
+    char says[120];
+    plugin = (locus_plugin){LOCUS_ABI_VERSION + 1, 2, both};
+    (void)snprintf(says, sizeof says,
+                   "the plugin was built for binary interface %d of locus, this is %d: build it again",
+                   LOCUS_ABI_VERSION + 1, LOCUS_ABI_VERSION);
+    TELLS(UNSUPPORTED, "plugin", says, locus_plugin_register(&plugin, &told));
+}
+
+/* To the last. */
+static void registry_has_an_end(void **state) {
+    static locus_encoding_description all[REGISTERED];
+    static const locus_encoding_description *list[REGISTERED];
+    static char names[REGISTERED][12];
+    const size_t before = locus_encoding_registry_size();
+    locus_encoding *encoding = NULL;
+    (void)state;
+    for (size_t i = 0; i < REGISTERED; i++) {
+        all[i] = begin().all;
+        all[i].name = names[i];
+        (void)snprintf(names[i], sizeof names[i], "own-%zu", i);
+        list[i] = &all[i];
+    }
+    TAKES(locus_encoding_register(&all[0], &told));
+    const locus_plugin most = {LOCUS_ABI_VERSION, REGISTERED - 1, list + 1};
+    description more = begin();
+    more.all.name = "one-more";
+    list[0] = &more.all;
+    const locus_plugin beyond = {LOCUS_ABI_VERSION, REGISTERED, list};
+    TELLS(UNSUPPORTED, "name", "more than 1024 encodings are registered", locus_plugin_register(&beyond, &told));
+    assert_int_equal(locus_encoding_registry_size(), before + 1);
+    TAKES(locus_plugin_register(&most, &told));
+    assert_int_equal(locus_encoding_registry_size(), before + REGISTERED);
+    TELLS(UNSUPPORTED, "name", "more than 1024 encodings are registered", locus_encoding_register(&more.all, &told));
+    assert_string_equal(locus_encoding_registry_at(before + REGISTERED - 1)->name, "own-1023");
+    assert_null(locus_encoding_registry_at(before + REGISTERED));
+    TAKES(locus_encoding_parse("own-1023", &encoding, &told));
+    locus_encoding_destroy(&encoding);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_descriptions),   cmocka_unit_test(lines_of_descriptions),
         cmocka_unit_test(kinds_and_masks),         cmocka_unit_test(groups_of_descriptions),
         cmocka_unit_test(options_of_descriptions), cmocka_unit_test(parameters_of_descriptions),
+        cmocka_unit_test(names_are_taken_once),    cmocka_unit_test(registry_has_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
