@@ -107,8 +107,86 @@ static void reflections_begin_near_the_identity(void **state) {
     }
 }
 
+/* ---- to the number ---- */
+
+/* Element i of what a term draws, and in which order: a seed gives the same start on every machine. */
+static double uniform(uint64_t seed, uint32_t term, uint64_t i) {
+    const locus_random stream = {.seed = seed, .purpose = 0x10, .step = term};
+    return locus_random_uniform(&stream, i);
+}
+
+static double normal(uint64_t seed, uint32_t term, uint64_t i) {
+    const locus_random stream = {.seed = seed, .purpose = 0x10, .step = term};
+    return locus_random_normal(&stream, i);
+}
+
+static const double *values_of(const rig *r, const char *name) {
+    for (size_t p = 0; p < r->count; p++)
+        if (strcmp(r->info[p].name, name) == 0)
+            return r->values[p].data;
+    fail_msg("no parameter '%s'", name);
+    return NULL;
+}
+
+#define EACH(name, count, want) \
+    do { \
+        const double *x = values_of(&r, name); \
+        for (size_t i = 0; i < (count); i++) \
+            assert_true(x[i] == (want)); \
+    } while (0)
+
+static void starts_are_those_of_a_stream(void **state) {
+    enum { SEED = 9 };
+    rig r;
+    (void)state;
+    rig_bind(&r, "kerple + alibi + kerple", rig_shape(3, 8, 0, 0), SEED);
+    EACH("0.a", 3, fmax(0.01, 2 * uniform(SEED, 0, i)));
+    EACH("0.b", 3, fmax(0.01, uniform(SEED, 0, 3 + i)));
+    EACH("2.a", 3, fmax(0.01, 2 * uniform(SEED, 2, i)));
+    EACH("2.b", 3, fmax(0.01, uniform(SEED, 2, 3 + i)));
+    rig_close(&r);
+    rig_bind(&r, "none + fire(hidden=5, c=0.5, L=30)", rig_shape(3, 8, 0, 0), SEED);
+    const double inner = 1 / sqrt(5);
+    EACH("1.hidden_weight", 5, 2 * uniform(SEED, 1, i) - 1);
+    EACH("1.hidden_bias", 5, 2 * uniform(SEED, 1, 5 + i) - 1);
+    EACH("1.output_weight", 15, inner * (2 * uniform(SEED, 1, 10 + i) - 1));
+    EACH("1.output_bias", 3, inner * (2 * uniform(SEED, 1, 25 + i) - 1));
+    EACH("1.c", 1, 0.5);
+    EACH("1.L", 1, 30);
+    rig_close(&r);
+    rig_bind(&r, "relative(window=3, values=on)", rig_shape(2, 8, 5, 0), SEED);
+    EACH("key_table", 56, normal(SEED, 0, i) / sqrt(8));
+    EACH("value_table", 35, normal(SEED, 0, 56 + i) / sqrt(5));
+    rig_close(&r);
+    rig_bind(&r, "learned(size=7, deviation=0.25)", rig_shape(2, 8, 0, 6), SEED);
+    EACH("table", 42, 0.25 * normal(SEED, 0, i));
+    rig_close(&r);
+    rig_bind(&r, "t5(buckets=6)", rig_shape(2, 8, 0, 0), SEED); /* without a model's dimension that of all heads */
+    EACH("bias", 12, 1 / sqrt(16) * normal(SEED, 0, i));
+    rig_close(&r);
+    rig_bind(&r, "t5(buckets=6)", rig_shape(2, 8, 0, 10), SEED);
+    EACH("bias", 12, 1 / sqrt(10) * normal(SEED, 0, i));
+    rig_close(&r);
+    rig_bind(&r, "t5(buckets=6)", rig_shape(3, 0, 0, 0), SEED);
+    EACH("bias", 18, 1 / sqrt(3) * normal(SEED, 0, i));
+    rig_close(&r);
+    rig_bind(&r, "shiv-quirk(depth=3)", rig_shape(0, 0, 0, 20), SEED);
+    EACH("decays", 3, 0.7 + (0.999 - 0.7) * uniform(SEED, 0, i));
+    rig_close(&r);
+    rig_bind(&r, "cope(max=4) + scores(sinks=on)", rig_shape(3, 8, 0, 0), SEED);
+    EACH("0.table", 40, 0);
+    EACH("1.sinks", 3, 0);
+    rig_close(&r);
+    rig_bind(&r, "string(group=seq, heads=shared, decay=learned:0.75)", rig_shape(3, 8, 0, 0), SEED);
+    EACH("basis", 64, 0.01 * normal(SEED, 0, i));
+    EACH("frequencies", 4, (double)powl(10000, -2 * (long double)i / 8));
+    EACH("rate", 1, 0.75);
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(drawn_parameters),
-                                       cmocka_unit_test(reflections_begin_near_the_identity)};
+                                       cmocka_unit_test(reflections_begin_near_the_identity),
+                                       cmocka_unit_test(starts_are_those_of_a_stream)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
