@@ -2,7 +2,9 @@
 /* Errors, status texts, version, allocator, tensor views, instruction sets, workers of calls. */
 #include "core/call.h"
 #include "core/cpu_words.h"
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/pool.h"
 #include <locus/locus.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -276,6 +278,74 @@ static void machine_has_what_the_compiler_sees(void **state) {
     assert_string_equal(locus_isa_name(LOCUS_ISA_NEON), "neon");
 }
 
+/* ---- what the environment says ---- */
+
+static void numbers_of_threads_are_read(void **state) {
+    static const struct {
+        const char *text;
+        size_t threads;
+    } cases[] = {{"1", 1},  {"9", 9},  {"10", 10}, {"0090", 90}, {"256", 256},
+                 {"", 0},   {"0", 0},  {"-1", 0},  {"+3", 0},    {"3.5", 0},
+                 {"4 ", 0}, {" 4", 0}, {"1:", 0},  {"1/", 0},    {"99999999999999999999999999", 0}};
+    char text[24];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(locus_environment_threads(cases[i].text), cases[i].threads);
+    (void)snprintf(text, sizeof text, "%d", LOCUS_MAX_THREADS);
+    assert_int_equal(locus_environment_threads(text), LOCUS_MAX_THREADS);
+    (void)snprintf(text, sizeof text, "%d", LOCUS_MAX_THREADS + 1);
+    assert_int_equal(locus_environment_threads(text), 0);
+    (void)snprintf(text, sizeof text, "%d0", LOCUS_MAX_THREADS);
+    assert_int_equal(locus_environment_threads(text), 0);
+}
+
+/* Each level has those below it. */
+static void levels_have_names(void **state) {
+    const unsigned scalar = LOCUS_ISA_SCALAR, avx2 = scalar | LOCUS_ISA_AVX2, avx512 = avx2 | LOCUS_ISA_AVX512,
+                   pairs = avx512 | LOCUS_ISA_AVX512_BF16;
+    const struct {
+        const char *name;
+        unsigned mask;
+    } cases[] = {{"scalar", scalar},
+                 {"avx2", avx2},
+                 {"avx512", avx512},
+                 {"avx512bf16", pairs},
+                 {"amx", pairs | LOCUS_ISA_AMX},
+                 {"neon", scalar | LOCUS_ISA_NEON},
+                 {"", 0},
+                 {"avx", 0},
+                 {"AVX2", 0},
+                 {"avx512 ", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(locus_environment_isa(cases[i].name), cases[i].mask);
+}
+
+static void variables_are_checked(void **state) {
+    static const char *const names[] = {"LOCUS_ISA", "LOCUS_THREADS"};
+    static const struct {
+        const char *isa, *threads, *says;
+    } cases[] = {{"avx2", "12", NULL},
+                 {"", "", NULL},
+                 {"sse", "12", "LOCUS_ISA is 'sse': expected scalar, avx2, avx512, avx512bf16, amx or neon"},
+                 {"amx", "0", "LOCUS_THREADS is '0': expected an integer from 1 to %d"},
+                 {"amx", "many", "LOCUS_THREADS is 'many': expected an integer from 1 to %d"}};
+    char kept[2][32], says[128];
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        (void)snprintf(kept[i], sizeof kept[i], "%s", getenv(names[i]) ? getenv(names[i]) : "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        locus_error error = {0};
+        assert_int_equal(setenv("LOCUS_ISA", cases[i].isa, 1) | setenv("LOCUS_THREADS", cases[i].threads, 1), 0);
+        assert_int_equal(locus_environment_check(&error), cases[i].says ? LOCUS_ERROR_ARGUMENT : LOCUS_OK);
+        (void)snprintf(says, sizeof says, cases[i].says ? cases[i].says : "", LOCUS_MAX_THREADS);
+        assert_string_equal(error.message, says);
+        assert_true(!cases[i].says || strncmp(error.message, error.argument, strlen(error.argument)) == 0);
+    }
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(setenv(names[i], kept[i], 1), 0);
+}
+
 /* ---- how many workers a call takes ---- */
 
 static void run_in_turn(void *state, size_t count, locus_task *task, void *context) {
@@ -379,6 +449,9 @@ int main(void) {
         cmocka_unit_test(levels_follow_from_what_processors_say),
 #endif
         cmocka_unit_test(calls_take_as_many_workers_as_fit),
+        cmocka_unit_test(numbers_of_threads_are_read),
+        cmocka_unit_test(levels_have_names),
+        cmocka_unit_test(variables_are_checked),
         cmocka_unit_test(machine_has_what_the_compiler_sees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

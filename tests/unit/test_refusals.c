@@ -506,6 +506,35 @@ static void positions_of_encodings(void **state) {
           placed("chebyshev(size=7)", 8, below, 3));
 }
 
+/* ---- keys that are shifted ---- */
+
+static void keys_that_are_shifted(void **state) {
+    float keys[24] = {0};
+    const int64_t sizes[] = {3, 2, 4};
+    locus_tensor tensor = locus_tensor_view(keys, LOCUS_FLOAT32, 3, sizes);
+    locus_plan_options options = locus_plan_options_default();
+    locus_path *step = NULL;
+    char says[100];
+    rig r;
+    (void)state;
+    rig_bind(&r, "rope", rig_shape(2, 4, 0, 0), 1);
+    TAKES(locus_path_parse(NULL, "5", &step, &told));
+#define SHIFT(binding, a, role, keys) locus_keys_shift(binding, a, &options, (locus_role)(role), keys, &told)
+    TELLS(ARGUMENT, "binding", "binding is NULL", SHIFT(NULL, NULL, LOCUS_ROLE_KEY, NULL));
+    TELLS(ARGUMENT, "a", "a is NULL", SHIFT(r.binding, NULL, LOCUS_ROLE_KEY, &tensor));
+    TELLS(ARGUMENT, "keys", "keys is NULL", SHIFT(r.binding, step, LOCUS_ROLE_KEY, NULL));
+    TELLS(ARGUMENT, "role", "only keys and values are shifted, not role 2", SHIFT(r.binding, step, 2, &tensor));
+    options.size = 8;
+    (void)snprintf(says, sizeof says, "options.size is 8: set it to the size of the struct, at least %zu bytes",
+                   sizeof options);
+    TELLS(ARGUMENT, "options", says, SHIFT(r.binding, step, LOCUS_ROLE_KEY, &tensor));
+    options = locus_plan_options_default();
+    TAKES(SHIFT(r.binding, step, LOCUS_ROLE_KEY, &tensor));
+    TAKES(SHIFT(r.binding, step, LOCUS_ROLE_VALUE, &tensor));
+    locus_path_destroy(&step);
+    rig_close(&r);
+}
+
 /* ---- normal forms, forms, limits ---- */
 
 static locus_status folded(const char *spec) {
@@ -708,6 +737,7 @@ int main(void) {
         cmocka_unit_test(shapes),
         cmocka_unit_test(positions_of_encodings),
         cmocka_unit_test(normal_forms),
+        cmocka_unit_test(keys_that_are_shifted),
         cmocka_unit_test(limits_of_workspaces),
         cmocka_unit_test(core_calls),
         cmocka_unit_test(specs),

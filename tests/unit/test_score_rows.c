@@ -393,6 +393,34 @@ static void fewest_cells_are_chosen(void **state) {
     drop(&m);
 }
 
+/* ---- every pair, in order ---- */
+
+typedef struct visited {
+    const locus_places *places;
+    size_t cell, calls;
+} visited;
+
+static void count_visit(void *context, const locus_score_call *call, size_t cell) {
+    visited *v = context;
+    assert_int_equal(cell, v->cell);
+    assert_true(call->dtype == LOCUS_FLOAT64 && call->head == 0);
+    v->cell += call->count;
+    v->calls++;
+}
+
+static void pairs_are_visited_in_order(void **state) {
+    static const int64_t values[12] = {0};
+    static const size_t queries[] = {3, 0, 2, 1}, keys[] = {4, 2, 5, 0};
+    (void)state;
+    made m = make(positions_of("seq", values, 4, queries), positions_of("seq", values, 4, keys), 1, false);
+    visited v = {&m.places, 0, 0};
+    assert_int_equal(locus_score_pairs(&m.places, count_visit, &v), 3 * 4 + 2 * 5);
+    assert_int_equal(v.cell, 22);
+    assert_int_equal(v.calls, 6);
+    assert_int_equal(locus_score_pairs(&m.places, NULL, NULL), 22);
+    drop(&m);
+}
+
 static void sums_of_all_lengths(void **state) {
     float narrow[40];
     double wide[40], weight[40];
@@ -417,10 +445,10 @@ static void sums_of_all_lengths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_have_a_limit),  cmocka_unit_test(sides_apart),
-        cmocka_unit_test(pairs_have_a_limit),  cmocka_unit_test(what_repeats_is_the_same),
-        cmocka_unit_test(grids_have_a_limit),  cmocka_unit_test(fewest_cells_are_chosen),
-        cmocka_unit_test(sums_of_all_lengths),
+        cmocka_unit_test(lines_have_a_limit),         cmocka_unit_test(sides_apart),
+        cmocka_unit_test(pairs_have_a_limit),         cmocka_unit_test(what_repeats_is_the_same),
+        cmocka_unit_test(grids_have_a_limit),         cmocka_unit_test(fewest_cells_are_chosen),
+        cmocka_unit_test(pairs_are_visited_in_order), cmocka_unit_test(sums_of_all_lengths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
