@@ -174,6 +174,149 @@ static void test_learned_arrays_name_their_parameters(void **state) {
     }
 }
 
+/* ---- all that a form consists of ---- */
+
+/* A form as text: its kind, roles (a bit for each), elements, law and factor; each array with type, shape, and the
+ * parameter whose values it has. */
+static size_t write_form(const locus_plan_forms *forms, size_t index, char *text, size_t size) {
+    static const char *const kinds[] = {"",        "turn",    "paths",   "matrices", "cells",
+                                        "network", "content", "context", "vectors",  "settings"};
+    static const char *const types[] = {"", "f", "i", "u"};
+    const locus_form *form = locus_plan_form_at(forms, index);
+    const locus_form_array *array;
+    size_t at = (size_t)snprintf(text, size, "%s %zu %x %zu+%zu %s%s", kinds[form->kind], form->term, form->roles,
+                                 form->first, form->count, form->multiplies ? "×" : "", form->law);
+    for (size_t i = 0; (array = locus_plan_form_array(forms, index, i)) != NULL && at < size; i++) {
+        at += (size_t)snprintf(text + at, size - at, " %s:%s", array->name, types[array->type]);
+        for (size_t d = 0; d < array->rank && at < size; d++)
+            at += (size_t)snprintf(text + at, size - at, "%s%lld", d ? "," : "", (long long)array->shape[d]);
+        if (array->parameter != LOCUS_FORM_FIXED && at < size)
+            at += (size_t)snprintf(text + at, size - at, "=%zu+%zu", array->parameter, array->parameter_first);
+        assert_ptr_equal(locus_plan_form_find(forms, index, array->name), array);
+        assert_true(array->data || array->rank > 0);
+    }
+    assert_null(locus_plan_form_array(forms, index, form->array_count));
+    assert_true(form->array_count == 0 || locus_plan_form_array(forms, index, form->array_count - 1));
+    return at;
+}
+
+static void test_forms_consist_of_this(void **state) {
+    static const struct {
+        const char *spec, *forms;
+    } cases[] = {
+        {"rope", "turn 0 c 0+6  axes:i factor:f pair:i3,2 coarse.0:f1,64,3,2 fine.0:f1,64,3,2 query_coarse.0:u100 "
+                 "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+                 "frequencies:f1,1,3"},
+        {"rope(pairs=half, rotate=4)",
+         "turn 0 c 0+6  axes:i factor:f pair:i2,2 coarse.0:f1,64,2,2 fine.0:f1,64,2,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+         "frequencies:f1,1,2"},
+        {"rope(learned=on)",
+         "turn 0 c 0+6  axes:i factor:f pair:i3,2 coarse.0:f1,2,3,2 fine.0:f1,64,3,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+         "frequencies:f1,1,3=0+0"},
+        {"roper(axes=3)",
+         "turn 0 3c 0+6  axes:i factor:f pair:i3,2 coarse.0:f1,64,1,2 fine.0:f1,64,1,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 columns.0:i1 query_position.0:i100 "
+         "key_position.0:i100 coarse.1:f1,64,1,2 fine.1:f1,64,1,2 query_coarse.1:u100 query_fine.1:u100 "
+         "key_coarse.1:u100 key_fine.1:u100 columns.1:i1 query_position.1:i100 key_position.1:i100 "
+         "coarse.2:f1,64,1,2 fine.2:f1,64,1,2 query_coarse.2:u100 query_fine.2:u100 key_coarse.2:u100 "
+         "key_fine.2:u100 columns.2:i1 query_position.2:i100 key_position.2:i100 frequencies:f1,1,3 axis:i3"},
+        {"rope(sections=2:1, order=interleaved)",
+         "turn 0 c 0+6  axes:i factor:f pair:i3,2 coarse.0:f1,64,2,2 fine.0:f1,64,2,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 columns.0:i2 query_position.0:i100 "
+         "key_position.0:i100 coarse.1:f1,64,1,2 fine.1:f1,64,1,2 query_coarse.1:u100 query_fine.1:u100 "
+         "key_coarse.1:u100 key_fine.1:u100 columns.1:i1 query_position.1:i100 key_position.1:i100 "
+         "frequencies:f1,1,3 axis:i3"},
+        {"rope(xpos=512)",
+         "turn 0 c 0+6  axes:i factor:f pair:i3,2 coarse.0:f1,2,3,2 fine.0:f1,64,3,2 coarse_of_keys.0:f1,2,3,2 "
+         "fine_of_keys.0:f1,64,3,2 query_coarse.0:u100 query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 "
+         "query_position.0:i100 key_position.0:i100 frequencies:f1,1,3 growth:f3 centre:f"},
+        {"rope(scaling=yarn, factor=2, original=16, attention=2, side=query)",
+         "turn 0 4 0+6  axes:i factor:f pair:i3,2 coarse.0:f1,64,3,2 fine.0:f1,64,3,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+         "frequencies:f1,1,3"},
+        {"algebraic",
+         "turn 0 c 0+6 skew axes:i factor:f pair:i3,2 coarse.0:f2,2,3,2 fine.0:f2,64,3,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+         "frequencies:f2,1,3 basis:f2,6,6 generator:f2,1,6,6=0+0"},
+        {"algebraic(generator=fixed, values=on, decay=0.9)",
+         "turn 0 3c 0+6 skew axes:i factor:f pair:i3,2 coarse.0:f2,64,3,2 fine.0:f2,64,3,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+         "frequencies:f2,1,3 basis:f2,6,6 generator:f2,1,6,6 | cells 0 0 0+0 ×power query_cell:u100 key_cell:u100 "
+         "distance:f199 values:f1,199 rate:f1"},
+        {"algebraic(generator=angles, heads=shared)",
+         "turn 0 c 0+6  axes:i factor:f pair:i3,2 coarse.0:f1,2,3,2 fine.0:f1,64,3,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+         "frequencies:f1,1,3=0+0"},
+        {"algebraic(group=seq*cycle:5, split=2:4)",
+         "turn 0 c 0+2 skew axes:i factor:f pair:i1,2 coarse.0:f2,2,1,2 fine.0:f2,64,1,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+         "frequencies:f2,1,1 basis:f2,2,2 generator:f2,1,2,2=0+0 | turn 0 c 2+4 skew axes:i factor:f pair:i2,2 "
+         "coarse.0:f1,64,2,2 fine.0:f1,64,2,2 query_coarse.0:u100 query_fine.0:u100 key_coarse.0:u100 "
+         "key_fine.0:u100 query_position.0:i100 key_position.0:i100 period:i multiples:i2 basis:f2,4,4 "
+         "free_basis:f2,1,4,4=1+0"},
+        {"algebraic(generator=householder)",
+         "turn 0 c 0+6 householder axes:i factor:f pair:i3,2 coarse.0:f2,2,3,2 fine.0:f2,64,3,2 "
+         "query_coarse.0:u100 query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 "
+         "key_position.0:i100 frequencies:f2,1,3 basis:f2,6,6 flip:i2 generator:f2,1,6,6=0+0"},
+        {"algebraic(generator=cayley)",
+         "turn 0 c 0+6 cayley axes:i factor:f pair:i3,2 coarse.0:f2,2,3,2 fine.0:f2,64,3,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+         "frequencies:f2,1,3 basis:f2,6,6 generator:f2,1,6,6=0+0"},
+        {"mixed", "turn 0 c 0+6  axes:i factor:f pair:i3,2 coarse.0:f2,2,3,2 fine.0:f2,64,3,2 query_coarse.0:u100 "
+                  "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+                  "coarse.1:f2,2,3,2 fine.1:f2,64,3,2 query_coarse.1:u100 query_fine.1:u100 key_coarse.1:u100 "
+                  "key_fine.1:u100 query_position.1:i100 key_position.1:i100 frequencies:f2,2,3=0+0"},
+        {"string(group=seq, decay=learned:0.5)",
+         "turn 0 c 0+6 skew axes:i factor:f pair:i3,2 coarse.0:f2,2,3,2 fine.0:f2,64,3,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+         "frequencies:f2,1,3=1+0 basis:f2,6,6 free_basis:f2,1,6,6=0+0 | cells 0 0 0+0 ×power query_cell:u100 "
+         "key_cell:u100 distance:f199 values:f1,199 rate:f1=2+0"},
+        {"liere(group=seq)",
+         "matrices 0 c 0+6 exponent matrices:f100,2,6,6 query_matrix:u100 key_matrix:u100 position:i100,1 "
+         "generator:f2,1,6,6=0+0"},
+        {"alibi", "cells 0 0 0+0 slope query_cell:u100 key_cell:u100 distance:f199 values:f2,199 slope:f2"},
+        {"decay(learned=on)",
+         "cells 0 0 0+0 ×power query_cell:u100 key_cell:u100 distance:f199 values:f1,199 rate:f1=0+0"},
+        {"kerple",
+         "cells 0 0 0+0 logarithm query_cell:u100 key_cell:u100 distance:f199 values:f2,199 a:f2=0+0 b:f2=1+0"},
+        {"t5(buckets=6, max=20, direction=causal)",
+         "cells 0 0 0+0 bucket query_cell:u100 key_cell:u100 distance:f199 values:f2,199 bucket:i199 bias:f6,2=0+0"},
+        {"fire(hidden=3)",
+         "network 0 0 0+0 logarithms query_cell:u100 key_cell:u100 distance:f199 logs:f199 reach:f100 "
+         "hidden_weight:f3=0+0 hidden_bias:f3=1+0 output_weight:f2,3=2+0 output_bias:f2=3+0 c:f1=4+0 L:f1=5+0 "
+         "query_position.0:i100 key_position.0:i100"},
+        {"cope(max=5, gate=scaled)", "context 0 0 0+0  scaled:i table:f6,6=0+0"},
+        {"relative(window=3, values=on, scaled=off)",
+         "content 0 0 0+0  window:i scaled:i key_table:f7,6=0+0 query_position:i100 key_position:i100 "
+         "value_table:f7,6=1+0"},
+        {"scores(scale=2, cap=5, window=7, keep=2, sinks=on)",
+         "settings 0 0 0+0  scale:f cap:f window:i keep:i chunk:i sinks:f2=0+0"},
+        {"scores(chunk=4)", "settings 0 0 0+0  scale:f cap:f window:i keep:i chunk:i"},
+        {"sinusoidal(layout=concatenated)", "vectors 0 2 0+8  vectors:f100,8 row:u100"},
+        {"learned(size=100)", "vectors 0 2 0+8  vectors:f100,8=0+0 row:i100"},
+        {"temperature + alibi",
+         "cells 0 0 0+0 × query_cell:u100 key_cell:u100 values:f1,100 | cells 1 0 0+0 slope query_cell:u100 "
+         "key_cell:u100 distance:f199 values:f2,199 slope:f2"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2000];
+        size_t at = 0;
+        scene own = scene_of(cases[i].spec);
+        locus_plan_forms *forms = forms_of(own.plan);
+        for (size_t f = 0; f < locus_plan_form_count(forms); f++) {
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s", f ? " | " : "");
+            at += write_form(forms, f, text + at, sizeof text - at);
+        }
+        if (strcmp(text, cases[i].forms) != 0)
+            fail_msg("%s: %s", cases[i].spec, text);
+        locus_plan_forms_destroy(&forms);
+        leave(&own);
+    }
+}
+
 static void test_what_is_not_there_is_null(void **state) {
     (void)state;
     scene own = scene_of("rope");
@@ -352,6 +495,7 @@ int main(void) {
         cmocka_unit_test(test_what_the_plan_keeps_is_not_copied),
         cmocka_unit_test(test_threads_take_forms_of_one_plan_at_once),
         cmocka_unit_test(test_wrong_arguments_are_refused),
+        cmocka_unit_test(test_forms_consist_of_this),
         cmocka_unit_test(test_more_bytes_than_allowed_are_refused),
         cmocka_unit_test(test_a_cancelled_call_leaves_nothing),
         cmocka_unit_test(test_a_caches_plan_has_no_forms),
