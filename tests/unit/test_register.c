@@ -578,6 +578,62 @@ static locus_status ones(const locus_extension_batch *batch, double *values, loc
     return LOCUS_OK;
 }
 
+/* One number of all that are asked for, of one head. */
+typedef struct spoilt {
+    size_t head, number;
+    double value;
+} spoilt;
+
+static locus_status spoil_one(const locus_extension_batch *batch, double *values, locus_error *error) {
+    const spoilt *own = batch->context;
+    (void)error;
+    for (size_t i = 0; i < batch->count * (batch->key.values ? 1 : batch->head_dim / 2); i++)
+        values[i] = batch->head == own->head && i == own->number ? own->value : 0.5;
+    return LOCUS_OK;
+}
+
+/* Of queries and keys at 3 … 6 pairs by difference are −3, −2, …: a query at 3 from 0 on, a key at 3 before. Angles have
+ * two numbers for each position. */
+static void test_spoilt_numbers_are_named(void **state) {
+    static spoilt chosen;
+    static const int64_t values[] = {3, 4, 5, 6};
+    const struct {
+        const char *spec;
+        spoilt what;
+        const char *says;
+    } cases[] = {
+        {"own-spoilt",
+         {1, 5, NAN},
+         "'own-spoilt' says nan for the query at 3 and the key at 5 in head 1: it must be a finite float32"},
+        {"own-spoilt",
+         {0, 1, INFINITY},
+         "'own-spoilt' says inf for the query at 5 and the key at 3 in head 0: it must be a finite float32"},
+        {"own-spoilt-turn",
+         {1, 5, -0x1p128},
+         "'own-spoilt-turn' says -340282366920938463463374607431768211456.000000 at position 5 in head 1: it must be a "
+         "finite float32"},
+    };
+    locus_encoding_description score = plain("own-spoilt"), turn = plain("own-spoilt-turn");
+    (void)state;
+    score.values = turn.values = spoil_one;
+    score.context = turn.context = &chosen;
+    turn.kind = LOCUS_EXTENSION_ANGLES;
+    rig_ok(locus_encoding_register(&score, error));
+    rig_ok(locus_encoding_register(&turn, error));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        locus_error failure = {0};
+        rig r;
+        chosen = (spoilt){9, 0, 0};
+        rig_open(&r, cases[i].spec, rig_shape(2, 4, 0, 0), values, 4);
+        locus_plan_destroy(&r.plan);
+        chosen = cases[i].what;
+        assert_int_equal(locus_plan_create(&r.plan, r.binding, r.queries, NULL, &failure), LOCUS_ERROR_NUMERIC);
+        assert_string_equal(failure.message, cases[i].says);
+        assert_string_equal(failure.argument, cases[i].spec);
+        rig_close(&r);
+    }
+}
+
 /* The gradient of an operator that fails, through locus_apply_backward. */
 static void test_failing_apply(void **state) {
     static const locus_extension_parameter w = {sizeof w, "w", 1, {1}, 0, 0, LOCUS_CONSTRAINT_NONE};
@@ -709,6 +765,7 @@ int main(void) {
                                        cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_newer_struct),
                                        cmocka_unit_test(test_failing_callbacks),
+                                       cmocka_unit_test(test_spoilt_numbers_are_named),
                                        cmocka_unit_test(test_too_many_pairs),
                                        cmocka_unit_test(test_plugins),
                                        cmocka_unit_test(test_threads)};

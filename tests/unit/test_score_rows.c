@@ -354,6 +354,7 @@ static void expect_cells(made *m, bool relative, size_t count) {
 
 /* What makes the fewest: differences, pairs of different positions, or pairs of tokens. */
 static void fewest_cells_are_chosen(void **state) {
+    static const int64_t away[] = {-1009, -1008, -1007, -1006, -1005, -1004, -1003, -1002, -1001, -1000};
     static const int64_t row[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, twice[] = {3, 3, 8, 8, 3};
     static const int64_t far[] = {0, 900, 17, 4, 5000, 300, 12, 7777, 40, 41, 1};
     static const int64_t key_places[] = {100, 105, 103, 104, 100, 90, 80}, query_places[] = {2, 0, 1, 4, 1};
@@ -365,6 +366,13 @@ static void fewest_cells_are_chosen(void **state) {
     made m = make(positions, positions, 1, false);
     expect_cells(&m, true, 19);
     expect_cells(&m, false, 100);
+    drop(&m);
+    m = make(positions_of("seq", away, 1, ten), positions_of("seq", row, 1, ten), 1, false);
+    expect_cells(&m, true, 19);
+    drop(&m);
+    positions = positions_of("seq", away, 1, ten);
+    m = make(positions, positions, 1, false);
+    expect_cells(&m, true, 19);
     drop(&m);
     positions = positions_of("seq", twice, 1, five);
     m = make(positions, positions, 1, false);
