@@ -53,8 +53,7 @@ static bool is_decimal(const char *text, size_t length) {
 static void decimal_point(char point[8]) {
     char half[16];
     (void)snprintf(half, sizeof half, "%.1f", 0.5);
-    size_t length = strlen(half);
-    (void)snprintf(point, 8, "%.*s", length > 2 ? (int)(length - 2) : 0, half + 1);
+    (void)snprintf(point, 8, "%.*s", (int)strlen(half) - 2, half + 1); /* between 0 and 5 */
 }
 
 static bool read_number(locus_option_text text, double *number) {

@@ -178,7 +178,7 @@ static void test_direction(void **state) {
         "cope(max=150)",
         "cope(max=16, gate=scaled) + rope(learned=on) + scores(window=140, keep=3, sinks=on, cap=2)",
     };
-    const score_layout layout = {2, {300, 40}, {420, 40}, false};
+    const score_layout layout = {2, {40, 300}, {40, 420}, false};
     uint64_t noise = 99;
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         score_scene s;

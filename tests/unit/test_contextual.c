@@ -117,7 +117,7 @@ static void compare(const score_scene *s, const dense_case *test, double toleran
 
 static void open_case(score_scene *s, const dense_case *test, int32_t *documents) {
     const locus_shape shape = {.heads = 4, .kv_heads = 2, .head_dim = 8, .value_dim = 5};
-    const score_layout layout = {3, {300, 7, 20}, {test->documents ? 300 : 410, 7, test->documents ? 20 : 4}, false};
+    const score_layout layout = {3, {7, 300, 20}, {7, test->documents ? 300 : 410, test->documents ? 20 : 4}, false};
     score_scene_open(s, test->spec, shape, &layout);
     s->options.mask = LOCUS_MASK_CAUSAL;
     for (size_t t = 0; t < 400; t++)

@@ -3,6 +3,7 @@
  * one, two levels, extremes, spans, distinct positions; tokens that are walked over and found. Drawn positions on a line and a grid, whole
  * and real, in sequences with gaps, of no tokens, side by side. */
 #include "../property/encoding_rig.h"
+#include "plan/ground.h"
 #include "plan/placing.h"
 #include "spec/distinct.h"
 
@@ -290,7 +291,54 @@ static void places_are_what_they_are_said_to_be(void **state) {
     locus_group_destroy(&grid);
 }
 
+/* ---- grounds: places that plans share ---- */
+
+static locus_ground *ground_of(const locus_positions *queries, const locus_positions *keys, size_t owners) {
+    locus_ground *ground = NULL;
+    rig_ok(locus_ground_get(&ground, queries, keys, error));
+    assert_int_equal(atomic_load(&ground->owners), owners);
+    assert_true(ground->queries == queries && ground->keys == (keys ? keys : queries));
+    return ground;
+}
+
+/* Three on the same queries: each is found as long as it is held, whichever of them goes first. */
+static void grounds_are_found_while_they_are_held(void **state) {
+    static const int64_t at[] = {3, 9, 5}, near[] = {14, 2}, far[] = {-70};
+    locus_positions *queries = rig_positions(at, 3), *keys[] = {NULL, rig_positions(near, 2), rig_positions(far, 1)};
+    static const size_t lengths[] = {10, 15, 10};
+    (void)state;
+    for (size_t gone = 0; gone < 3; gone++) {
+        locus_ground *grounds[3];
+        for (size_t i = 0; i < 3; i++) {
+            grounds[i] = ground_of(queries, keys[i], 1);
+            assert_int_equal(grounds[i]->length, lengths[i]);
+            assert_ptr_equal(grounds[i]->places.tables, &grounds[i]->tables);
+            const size_t bytes = sizeof *grounds[i] + grounds[i]->memory.bytes + locus_positions_bytes(queries) +
+                                 (i > 0 ? locus_positions_bytes(keys[i]) : 0);
+            assert_int_equal(locus_ground_bytes(grounds[i]), bytes);
+        }
+        locus_ground_release(grounds[gone]);
+        for (size_t i = 0; i < 3; i++) {
+            locus_ground *found = ground_of(queries, keys[i], i == gone ? 1 : 2);
+            assert_true(i == gone || found == grounds[i]);
+            locus_ground_release(found);
+        }
+        for (size_t i = 0; i < 3; i++)
+            if (i != gone) {
+                assert_ptr_equal(locus_ground_retain(grounds[i]), grounds[i]);
+                locus_ground_release(grounds[i]);
+                assert_int_equal(atomic_load(&grounds[i]->owners), 1);
+                locus_ground_release(grounds[i]);
+            }
+    }
+    locus_ground_release(NULL);
+    locus_positions_destroy(&queries);
+    locus_positions_destroy(&keys[1]);
+    locus_positions_destroy(&keys[2]);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(places_are_what_they_are_said_to_be)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(places_are_what_they_are_said_to_be),
+                                       cmocka_unit_test(grounds_are_found_while_they_are_held)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
