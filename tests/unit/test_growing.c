@@ -342,7 +342,30 @@ static void caches_keep_what_lists_keep(void **state) {
     check_encoding("decay(group=cycle:7)", false);
 }
 
+/* At a power of two, and one beyond. */
+static void bounds_are_powers_of_two(void **state) {
+    static const struct {
+        int64_t values[2], bound;
+    } cases[] = {{{5, 5}, 128},     {{0, 128}, 128},  {{0, 129}, 256},  {{100, 129}, 256},  {{-128, 0}, 128},
+                 {{-129, -1}, 256}, {{-64, 64}, 128}, {{-64, 65}, 256}, {{-600, 424}, 1024}};
+    const locus_growing_options options = {1, CAPACITY, 0};
+    rig r;
+    (void)state;
+    rig_bind(&r, "alibi", rig_shape(2, 4, 0, 0), 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        locus_growing *g = NULL;
+        locus_positions *positions = rig_positions(cases[i].values, 2);
+        rig_ok(locus_growing_create(&g, r.binding, &options, error));
+        rig_ok(locus_growing_enter(g, positions, i % 2 == 0, error));
+        assert_int_equal(g->columns[0].bound, cases[i].bound);
+        locus_growing_destroy(&g);
+        locus_positions_destroy(&positions);
+    }
+    rig_close(&r);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(caches_keep_what_lists_keep)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(caches_keep_what_lists_keep),
+                                       cmocka_unit_test(bounds_are_powers_of_two)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
