@@ -296,6 +296,27 @@ static void test_forms_consist_of_this(void **state) {
         {"scores(chunk=4)", "settings 0 0 0+0  scale:f cap:f window:i keep:i chunk:i"},
         {"sinusoidal(layout=concatenated)", "vectors 0 2 0+8  vectors:f100,8 row:u100"},
         {"learned(size=100)", "vectors 0 2 0+8  vectors:f100,8=0+0 row:i100"},
+        {"kerple + cope(max=3)",
+         "context 1 0 0+0  scaled:i table:f4,6=2+0 | cells 0 0 0+0 logarithm query_cell:u100 key_cell:u100 "
+         "distance:f199 values:f2,199 a:f2=0+0 b:f2=1+0"},
+        {"kerple + relative(window=1, values=on)",
+         "content 1 0 0+0  window:i scaled:i key_table:f3,6=2+0 query_position:i100 key_position:i100 "
+         "value_table:f3,6=3+0 | cells 0 0 0+0 logarithm query_cell:u100 key_cell:u100 distance:f199 "
+         "values:f2,199 a:f2=0+0 b:f2=1+0"},
+        {"learned(size=100) + fire(hidden=2)",
+         "vectors 0 2 0+8  vectors:f100,8=0+0 row:i100 | network 1 0 0+0 logarithms query_cell:u100 key_cell:u100 "
+         "distance:f199 logs:f199 reach:f100 hidden_weight:f2=1+0 hidden_bias:f2=2+0 output_weight:f2,2=3+0 "
+         "output_bias:f2=4+0 c:f1=5+0 L:f1=6+0 query_position.0:i100 key_position.0:i100"},
+        {"kerple + decay(learned=on) + rope(learned=on)",
+         "turn 2 c 0+6  axes:i factor:f pair:i3,2 coarse.0:f1,2,3,2 fine.0:f1,64,3,2 query_coarse.0:u100 "
+         "query_fine.0:u100 key_coarse.0:u100 key_fine.0:u100 query_position.0:i100 key_position.0:i100 "
+         "frequencies:f1,1,3=3+0 | cells 1 0 0+0 ×power query_cell:u100 key_cell:u100 distance:f199 values:f1,199 "
+         "rate:f1=2+0 | cells 0 0 0+0 logarithm query_cell:u100 key_cell:u100 distance:f199 values:f2,199 "
+         "a:f2=0+0 b:f2=1+0"},
+        {"alibi + t5(buckets=4, max=9) + scores(sinks=on)",
+         "settings 2 0 0+0  scale:f cap:f window:i keep:i chunk:i sinks:f2=1+0 | cells 0 0 0+0 slope "
+         "query_cell:u100 key_cell:u100 distance:f199 values:f2,199 slope:f2 | cells 1 0 0+0 bucket "
+         "query_cell:u100 key_cell:u100 distance:f199 values:f2,199 bucket:i199 bias:f4,2=0+0"},
         {"temperature + alibi",
          "cells 0 0 0+0 × query_cell:u100 key_cell:u100 values:f1,100 | cells 1 0 0+0 slope query_cell:u100 "
          "key_cell:u100 distance:f199 values:f2,199 slope:f2"},

@@ -173,6 +173,17 @@ static void paths_and_groups(void **state) {
     TELLS(ARGUMENT, "text", "text is NULL: give a group such as seq or tree:2", locus_group_parse(NULL, &group, &told));
     TELLS(SPEC, "group", "the number of 'tree' does not fit in 64 bits: use at most 9223372036854775807",
           locus_group_parse("tree:9223372036854775808", &group, &told));
+    /* What is quoted is cut to 32 bytes and whole characters. */
+    TELLS(SPEC, "group",
+          "unexpected 'abcdefghijklmnopqrstuvwxyzabcdef' in the group: expected seq, cycle:n, tree:k, grid:r or '('",
+          locus_group_parse("abcdefghijklmnopqrstuvwxyzabcdefg", &group, &told));
+    TELLS(SPEC, "group",
+          "unexpected 'abcdefghijklmnopqrstuvwxyzabcde' in the group: expected seq, cycle:n, tree:k, grid:r or '('",
+          locus_group_parse("abcdefghijklmnopqrstuvwxyzabcde\xC3\xB6", &group, &told));
+    TELLS(SPEC, "group", "unexpected '' in the group: expected seq, cycle:n, tree:k, grid:r or '('",
+          locus_group_parse("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"
+                            "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80",
+                            &group, &told));
     TAKES(locus_path_length(other, &number, &told));
     locus_path_destroy(&step);
     locus_path_destroy(&other);
