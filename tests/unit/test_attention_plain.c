@@ -11,12 +11,15 @@ typedef struct shape {
     size_t heads, kv_heads, sequences, queries[SEQUENCES], keys[SEQUENCES];
     locus_mask mask;
     size_t window, keep;
+    bool biased; /* [sequences, heads, most queries, most keys] */
 } shape;
 
 typedef struct world {
     const shape *s;
     size_t query_first[SEQUENCES + 1], key_first[SEQUENCES + 1];
-    double *q, *k, *v, *go, *gl;  /* given; gl: dL of the log-sum-exp */
+    double *q, *k, *v, *go, *gl; /* given; gl: dL of the log-sum-exp */
+    double *bias, *dbias;
+    size_t rows, row;             /* of the bias */
     double *o, *l, *dq, *dk, *dv; /* by plain loops */
     int64_t *query_at, *key_at;   /* positions */
 } world;
@@ -49,6 +52,13 @@ static void open_world(world *w, const shape *s) {
     w->dq = zeros(T * s->heads * DIM);
     w->dk = zeros(N * s->kv_heads * DIM);
     w->dv = zeros(N * s->kv_heads * VALUE);
+    for (size_t n = 0; n < s->sequences; n++) {
+        w->rows = s->queries[n] > w->rows ? s->queries[n] : w->rows;
+        w->row = s->keys[n] > w->row ? s->keys[n] : w->row;
+    }
+    const size_t elements = s->biased ? s->sequences * s->heads * w->rows * w->row : 0;
+    w->bias = some(elements, &state);
+    w->dbias = zeros(elements);
     w->query_at = calloc(T + 1, sizeof *w->query_at);
     w->key_at = calloc(N + 1, sizeof *w->key_at);
     for (size_t n = 0; n < s->sequences; n++) { /* the last keys stand where the queries stand */
@@ -60,7 +70,7 @@ static void open_world(world *w, const shape *s) {
 }
 
 static void close_world(world *w) {
-    double *all[] = {w->q, w->k, w->v, w->go, w->gl, w->o, w->l, w->dq, w->dk, w->dv};
+    double *all[] = {w->q, w->k, w->v, w->go, w->gl, w->o, w->l, w->dq, w->dk, w->dv, w->bias, w->dbias};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     free(w->query_at);
@@ -102,10 +112,12 @@ static void plain_row(world *w, size_t n, size_t i, size_t head, double *weight)
     const double scale = 1 / sqrt(DIM), slope = exp2(-8.0 * (double)(head + 1) / (double)s->heads);
     const double *q = w->q + row * DIM, *go = w->go + row * VALUE;
     double total = 0, delta = 0, *o = w->o + row * VALUE;
+    const size_t element = ((n * s->heads + head) * w->rows + i) * w->row;
     for (size_t j = 0; j < s->keys[n]; j++) {
         const size_t key = (w->key_first[n] + j) * s->kv_heads + kv;
         const double apart = (double)(w->key_at[w->key_first[n] + j] - w->query_at[token]);
-        weight[j] = sees(s, n, i, j) ? exp(scale * score(q, w->k + key * DIM, apart) - slope * fabs(apart)) : 0;
+        const double bias = s->biased ? w->bias[element + j] : 0;
+        weight[j] = sees(s, n, i, j) ? exp(scale * score(q, w->k + key * DIM, apart) - slope * fabs(apart) + bias) : 0;
         total += weight[j];
     }
     w->l[row] = log(total);
@@ -124,8 +136,10 @@ static void plain_row(world *w, size_t n, size_t i, size_t head, double *weight)
             da += go[d] * w->v[key * VALUE + d];
             w->dv[key * VALUE + d] += weight[j] * go[d];
         }
-        add_slopes(q, w->k + key * DIM, apart, scale * weight[j] * (da - delta + w->gl[row]), w->dq + row * DIM,
-                   w->dk + key * DIM);
+        const double ds = weight[j] * (da - delta + w->gl[row]);
+        add_slopes(q, w->k + key * DIM, apart, scale * ds, w->dq + row * DIM, w->dk + key * DIM);
+        if (s->biased)
+            w->dbias[element + j] = ds;
     }
 }
 
@@ -181,9 +195,20 @@ static void check_shape(const shape *s) {
                                  like[i] < 2 ? DIM : VALUE};
         t[i] = locus_tensor_view(data[i], LOCUS_FLOAT64, like[i] == 4 ? 2 : 3, sizes);
     }
+    const int64_t sizes[] = {(int64_t)s->sequences, (int64_t)s->heads, (int64_t)w.rows, (int64_t)w.row};
+    const size_t elements = s->biased ? s->sequences * s->heads * w.rows * w.row : 0;
+    double *dbias = zeros(elements);
+    const locus_tensor bias = locus_tensor_view(w.bias, LOCUS_FLOAT64, 4, sizes),
+                       g_bias = locus_tensor_view(dbias, LOCUS_FLOAT64, 4, sizes);
+    options.bias = s->biased ? &bias : NULL;
     const locus_attention_tensors tensors = {sizeof tensors, &t[0], &t[1], &t[2], &t[3], &t[4]};
-    const locus_attention_gradients gradients = {
-        .size = sizeof gradients, .output = &t[5], .query = &t[6], .key = &t[7], .value = &t[8], .log_sum_exp = &t[9]};
+    const locus_attention_gradients gradients = {.size = sizeof gradients,
+                                                 .output = &t[5],
+                                                 .query = &t[6],
+                                                 .key = &t[7],
+                                                 .value = &t[8],
+                                                 .log_sum_exp = &t[9],
+                                                 .bias = s->biased ? &g_bias : NULL};
     for (int back = 0; back < 2; back++) {
         const locus_pass pass = back ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD;
         const size_t bytes = locus_attention_workspace(r.plan, &options, LOCUS_FLOAT64, pass, NULL);
@@ -200,8 +225,9 @@ static void check_shape(const shape *s) {
     compare("dq", dq, w.dq, counts[0]);
     compare("dk", dk, w.dk, counts[1]);
     compare("dv", dv, w.dv, counts[2]);
-    double *const own[] = {o, l, dq, dk, dv};
-    for (size_t i = 0; i < 5; i++)
+    compare("dbias", dbias, w.dbias, elements);
+    double *const own[] = {o, l, dq, dk, dv, dbias};
+    for (size_t i = 0; i < 6; i++)
         free(own[i]);
     rig_close(&r);
     close_world(&w);
@@ -210,15 +236,16 @@ static void check_shape(const shape *s) {
 static void work_that_is_cut(void **state) {
     static const shape shapes[] = {
         /* items of 128 queries; a sequence without tokens */
-        {16, 1, 3, {300, 0, 140}, {37, 5, 20}, LOCUS_MASK_FULL, 0, 0},
+        {16, 1, 3, {300, 0, 140}, {37, 5, 20}, LOCUS_MASK_FULL, 0, 0, false},
         /* items of 512 queries, panels of 512 keys, tiles of 64 by 128 */
-        {2, 2, 2, {70, 600}, {65, 530}, LOCUS_MASK_CAUSAL, 0, 0},
-        {1, 1, 2, {600, 3}, {70, 700}, LOCUS_MASK_FULL, 200, 5},
+        {2, 2, 2, {70, 600}, {65, 530}, LOCUS_MASK_CAUSAL, 0, 0, false},
+        {1, 1, 2, {600, 3}, {70, 700}, LOCUS_MASK_FULL, 200, 5, true},
         /* steps of decoding: parts of 256 keys, of which a window leaves some out */
-        {8, 4, 3, {1, 8, 2}, {900, 300, 31}, LOCUS_MASK_CAUSAL, 0, 0},
-        {8, 4, 2, {2, 5}, {900, 700}, LOCUS_MASK_CAUSAL, 270, 3},
+        {8, 4, 3, {1, 8, 2}, {900, 300, 31}, LOCUS_MASK_CAUSAL, 0, 0, true},
+        {8, 4, 2, {2, 5}, {900, 700}, LOCUS_MASK_CAUSAL, 270, 3, true},
         /* few queries, keys split into parts of 1,024 and more; heads shared out */
-        {4, 1, 2, {9, 12}, {5000, 2100}, LOCUS_MASK_CAUSAL, 0, 0},
+        {4, 1, 2, {9, 12}, {5000, 2100}, LOCUS_MASK_CAUSAL, 0, 0, true},
+        {2, 1, 2, {150, 300}, {150, 310}, LOCUS_MASK_CAUSAL, 60, 70, true},
     };
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
