@@ -131,6 +131,72 @@ static void test_operators(void **state) {
         }
 }
 
+/* Heads of more dimensions than vectors have lanes, more tokens on a position than a block has: forward against the dense
+ * exponential, the gradient of some parameters against central differences of it. */
+static void test_wide_heads(void **state) {
+    enum { WIDE = 20, TOKENS = 140, PLACES = 3, AT = WIDE * WIDE };
+    static const int64_t places[PLACES] = {1, -2, 4};
+    static int64_t values[TOKENS];
+    static long double M[PLACES * HEADS][AT];
+    uint64_t random = 3;
+    rig r;
+    (void)state;
+    for (size_t t = 0; t < TOKENS; t++)
+        values[t] = places[t % 20 == 7 ? 1 : t % 50 == 3 ? 2 : 0];
+    rig_open(&r, "liere(group=seq)", rig_shape(HEADS, WIDE, 0, 0), values, TOKENS);
+    double *A = r.values[0].data, *dA = r.gradients[0].data, sum[AT];
+    const size_t count = (size_t)TOKENS * HEADS * WIDE;
+    double *x = rig_normal(count, &random), *g = rig_normal(count, &random), *y = rig_normal(count, &random);
+    for (size_t i = 0; i < HEADS * AT; i++)
+        A[i] = 0.1 * rig_random(&random);
+    rig_update(&r);
+    locus_tensor views[] = {rig_view(&r, LOCUS_ROLE_QUERY, x, LOCUS_FLOAT64, TOKENS),
+                            rig_view(&r, LOCUS_ROLE_QUERY, g, LOCUS_FLOAT64, TOKENS),
+                            rig_view(&r, LOCUS_ROLE_QUERY, y, LOCUS_FLOAT64, TOKENS)};
+    const locus_apply_gradients asked = {.size = sizeof asked,
+                                         .x = &views[0],
+                                         .gy = &views[1],
+                                         .gx = &views[2],
+                                         .parameters = r.gradients,
+                                         .parameter_count = 1};
+    const locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64);
+    const locus_execution execution = locus_execution_in(workspace);
+    rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &asked, &execution, error));
+    static const size_t chosen[] = {1, AT - 2, 7 * WIDE + 19, AT + 19 * WIDE + 3};
+    for (size_t n = 0; n <= sizeof chosen / sizeof *chosen; n++) {
+        long double loss[2] = {0, 0};
+        for (int side = 0; side < 2; side++) {
+            const double kept = n > 0 ? A[chosen[n - 1]] : 0, step = side ? -1e-5 : 1e-5;
+            if (n > 0)
+                A[chosen[n - 1]] = kept + step;
+            for (size_t p = 0; p < PLACES * HEADS; p++) {
+                for (size_t i = 0; i < AT; i++)
+                    sum[i] = (double)places[p / HEADS] * A[p % HEADS * AT + i];
+                dense_exponential(WIDE, sum, M[p]);
+            }
+            for (size_t t = 0; t < (size_t)TOKENS * HEADS; t++) {
+                const size_t place = values[t / HEADS] == 1 ? 0 : values[t / HEADS] == -2 ? 1 : 2;
+                const long double *own = M[place * HEADS + t % HEADS];
+                for (size_t i = 0; i < WIDE; i++) {
+                    long double back = 0;
+                    for (size_t j = 0; j < WIDE; j++) {
+                        back += own[j * WIDE + i] * g[t * WIDE + j];
+                        loss[side] += own[i * WIDE + j] * x[t * WIDE + j] * g[t * WIDE + i];
+                    }
+                    assert_true(n > 0 || fabsl(back - y[t * WIDE + i]) < 1e-12L);
+                }
+            }
+            if (n > 0)
+                A[chosen[n - 1]] = kept;
+        }
+        const double slope = (double)((loss[0] - loss[1]) / 2e-5L);
+        assert_true(n == 0 || fabs(slope - dA[chosen[n - 1]]) < 1e-6 * (1 + fabs(slope)));
+    }
+    rig_workspace_free(workspace);
+    rig_close(&r);
+    free(x), free(g), free(y);
+}
+
 /* ---- gradients ---- */
 
 /* Σ w·(op x) */
@@ -367,8 +433,9 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operators), cmocka_unit_test(test_gradients), cmocka_unit_test(test_other_side),
-        cmocka_unit_test(test_same_bits), cmocka_unit_test(test_laws),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_operators),  cmocka_unit_test(test_wide_heads), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_other_side), cmocka_unit_test(test_same_bits),  cmocka_unit_test(test_laws),
+        cmocka_unit_test(test_refusals),
     };
     threads_only("test_same_bits");
     return cmocka_run_group_tests(tests, NULL, NULL);

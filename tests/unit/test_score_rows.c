@@ -239,6 +239,22 @@ static void what_repeats_is_the_same(void **state) {
     }
 }
 
+static void grids_repeat_in_all_coordinates(void **state) {
+    static const size_t lengths[] = {2, 2};
+    static const int64_t same[] = {1, 7, 2, 9, 1, 7, 2, 9}, second[] = {1, 7, 2, 9, 1, 7, 2, 8},
+                         first[] = {1, 7, 2, 9, 3, 7, 2, 9};
+    const int64_t *const all[] = {same, second, first};
+    (void)state;
+    for (size_t q = 0; q < 3; q++)
+        for (size_t k = 0; k < 3; k++) {
+            made m =
+                make(positions_of("grid:2", all[q], 2, lengths), positions_of("grid:2", all[k], 2, lengths), 1, false);
+            assert_int_equal(locus_score_rows_repeat(&m.places, 1), q == 0 && k == 0);
+            check_rows(&m);
+            drop(&m);
+        }
+}
+
 /* On a grid pairs come first. With 2^22 tables there are few of them: sixteen differences for each token, and one. */
 static void grids_have_a_limit(void **state) {
     static int64_t values[2 * MOST];
@@ -401,6 +417,48 @@ static void fewest_cells_are_chosen(void **state) {
     drop(&m);
 }
 
+/* Words of a query and of a key, as each is told. */
+static void words_are_those_of_their_side(void **state) {
+    static const int64_t query_letters[] = {1, 2, 2, -1}, key_letters[] = {2, 1, 1, 2};
+    static const size_t query_starts[] = {0, 1, 4}, key_starts[] = {0, 0, 3, 4}, offsets[] = {0, 2},
+                        key_offsets[] = {0, 3};
+    const locus_packing queries = told_packing(1, offsets, NULL), keys = told_packing(1, key_offsets, NULL);
+    const locus_position_column columns[] = {
+        {.size = sizeof(locus_position_column), .branches = query_letters, .starts = query_starts},
+        {.size = sizeof(locus_position_column), .branches = key_letters, .starts = key_starts}};
+    const locus_pair_asked asked = {"it", false, 8};
+    locus_group *tree = told_group("tree:2");
+    locus_positions *sides[2] = {NULL, NULL};
+    locus_pair_cells cells = {.count = 0};
+    (void)state;
+    TAKES(locus_positions_create_columns(&sides[0], tree, &queries, &columns[0], &told));
+    TAKES(locus_positions_create_columns(&sides[1], tree, &keys, &columns[1], &told));
+    made m = {.queries = sides[0], .keys = sides[1]};
+    TAKES(locus_places_create(&m.places, sides[0], sides[1], &m.memory, &told));
+    m.places.workspace = 1 << 20;
+    TAKES(locus_pair_cells_create(&cells, &m.places, &asked, &m.memory, &told));
+    assert_int_equal(cells.count, 6);
+    for (size_t q = 0; q < 2; q++)
+        for (size_t k = 0; k < 3; k++) {
+            const uint32_t cell = cells.rows.query[q] + cells.rows.key[k];
+            size_t item = 0;
+            while (cells.cell[item] != cell)
+                assert_true(++item < cells.count);
+            const locus_extension_word *query = &cells.query_words[item], *key = &cells.key_words[item];
+            assert_int_equal(query->length, query_starts[q + 1] - query_starts[q]);
+            assert_int_equal(key->length, key_starts[k + 1] - key_starts[k]);
+            assert_memory_equal(query->branches, query_letters + query_starts[q],
+                                query->length * sizeof *query_letters);
+            assert_true(key->length == 0 ||
+                        memcmp(key->branches, key_letters + key_starts[k], key->length * sizeof *key_letters) == 0);
+            assert_true(cells.query[item] == (double)query->length && cells.key[item] == (double)key->length);
+        }
+    m.places.workspace = 1;
+    assert_int_equal(locus_pair_cells_create(&cells, &m.places, &asked, &m.memory, &told), LOCUS_ERROR_UNSUPPORTED);
+    drop(&m);
+    locus_group_destroy(&tree);
+}
+
 /* ---- every pair, in order ---- */
 
 typedef struct visited {
@@ -453,10 +511,16 @@ static void sums_of_all_lengths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_have_a_limit),         cmocka_unit_test(sides_apart),
-        cmocka_unit_test(pairs_have_a_limit),         cmocka_unit_test(what_repeats_is_the_same),
-        cmocka_unit_test(grids_have_a_limit),         cmocka_unit_test(fewest_cells_are_chosen),
-        cmocka_unit_test(pairs_are_visited_in_order), cmocka_unit_test(sums_of_all_lengths),
+        cmocka_unit_test(lines_have_a_limit),
+        cmocka_unit_test(sides_apart),
+        cmocka_unit_test(pairs_have_a_limit),
+        cmocka_unit_test(what_repeats_is_the_same),
+        cmocka_unit_test(grids_have_a_limit),
+        cmocka_unit_test(fewest_cells_are_chosen),
+        cmocka_unit_test(pairs_are_visited_in_order),
+        cmocka_unit_test(grids_repeat_in_all_coordinates),
+        cmocka_unit_test(words_are_those_of_their_side),
+        cmocka_unit_test(sums_of_all_lengths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
