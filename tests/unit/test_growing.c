@@ -364,8 +364,60 @@ static void bounds_are_powers_of_two(void **state) {
     rig_close(&r);
 }
 
+/* ---- what it all takes ---- */
+
+static size_t held;
+
+static void *count_bytes(void *own, size_t bytes, size_t alignment) {
+    (void)own;
+    held += bytes;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void count_back(void *own, void *block, size_t bytes) {
+    (void)own;
+    held -= bytes;
+    free(block);
+}
+
+/* All bytes that are held are told, but those of the binding, the group and positions, which are others'. */
+static void bytes_are_all_that_is_held(void **state) {
+    static const char *const specs[] = {"alibi", "rope + kerple", "algebraic(group=grid:2, decay=0.9)", "none"};
+    const locus_allocator counting = {sizeof counting, count_bytes, count_back, NULL};
+    const locus_growing_options options = {SEQUENCES, CAPACITY, 0};
+    (void)state;
+    rig_ok(locus_allocator_set(&counting, error));
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        static const int64_t values[2 * 40] = {3, 1, 4, 1, 5, 9, 2, 6, 500, 7};
+        static const size_t first[SEQUENCES + 1] = {0, 20, 20, 40};
+        const locus_packing packing = {sizeof packing, SEQUENCES, first, NULL};
+        locus_positions *positions = NULL;
+        locus_growing *g = NULL;
+        rig r;
+        rig_bind(&r, specs[i], rig_shape(2, 8, 0, 0), 1);
+        const locus_group *group = locus_binding_group(r.binding);
+        rig_ok(locus_positions_create(&positions, group, &packing, values, error));
+        const size_t before = held;
+        rig_ok(locus_growing_create(&g, r.binding, &options, error));
+        assert_int_equal(locus_growing_bytes(g), held - before);
+        for (size_t times = 0; times < 3; times++) {
+            rig_ok(locus_growing_enter(g, positions, times > 0, error));
+            assert_int_equal(locus_growing_bytes(g), held - before);
+        }
+        rig_ok(locus_growing_turn_real(g, error));
+        assert_int_equal(locus_growing_bytes(g), held - before);
+        locus_growing_destroy(&g);
+        assert_int_equal(held, before);
+        locus_positions_destroy(&positions);
+        rig_close(&r);
+    }
+    assert_int_equal(held, 0);
+    rig_ok(locus_allocator_set(NULL, error));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(caches_keep_what_lists_keep),
-                                       cmocka_unit_test(bounds_are_powers_of_two)};
+                                       cmocka_unit_test(bounds_are_powers_of_two),
+                                       cmocka_unit_test(bytes_are_all_that_is_held)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
