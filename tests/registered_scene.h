@@ -72,10 +72,8 @@ static inline locus_status scene_try(scene *s, locus_dtype dtype, bool backward,
     locus_status status = LOCUS_OK;
     for (int pass = 0; pass <= backward && status == LOCUS_OK; pass++) {
         const locus_pass which = pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD;
-        locus_workspace workspace = {NULL, locus_attention_workspace(s->r.plan, &s->options, dtype, which, NULL)};
-        workspace.data = locus_allocate(workspace.bytes + 1);
-        assert_non_null(workspace.data);
-        memset(workspace.data, 0xFF, workspace.bytes); /* NaN: what is read unwritten shows */
+        const locus_workspace workspace =
+            rig_lend(locus_attention_workspace(s->r.plan, &s->options, dtype, which, NULL));
         const locus_execution execution = locus_execution_in(workspace);
         if (pass)
             status = locus_attention_backward(s->r.plan, &s->options, &tensors, &gradients, &execution, failure);

@@ -63,11 +63,9 @@ static void run(scene *s, bool backward) {
                                                  .parameters = s->r.gradients,
                                                  .parameter_count = s->r.count};
     for (int pass = 0; pass <= backward; pass++) {
-        locus_workspace workspace = {NULL,
-                                     locus_attention_workspace(r->plan, &options, LOCUS_FLOAT64,
-                                                               pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD, NULL)};
-        workspace.data = locus_allocate(workspace.bytes + 1);
-        assert_true(workspace.data && log_sum_exp);
+        const locus_workspace workspace = rig_lend(locus_attention_workspace(
+            r->plan, &options, LOCUS_FLOAT64, pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD, NULL));
+        assert_non_null(log_sum_exp);
         const locus_execution execution = locus_execution_in(workspace);
         if (pass)
             rig_ok(locus_attention_backward(r->plan, &options, &tensors, &gradients, &execution, error));

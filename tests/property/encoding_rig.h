@@ -16,6 +16,8 @@
 
 #include <locus/locus.h>
 
+#include "sanitized.h"
+
 #define RIG_TENSORS 16
 
 typedef struct rig {
@@ -118,15 +120,29 @@ static inline locus_tensor rig_view(const rig *r, locus_role role, void *data, l
     return locus_tensor_view(data, dtype, 3, shape);
 }
 
+/* Bytes in front of a workspace and behind it that nobody may touch; the address sanitizer has its own. */
+#define RIG_GUARD SANITIZED((size_t)0, (size_t)81920)
+
+static inline locus_workspace rig_lend(size_t bytes) {
+    unsigned char *all = locus_allocate(bytes + 2 * RIG_GUARD + 1);
+    assert_non_null(all);
+    memset(all, 0xC3, bytes + 2 * RIG_GUARD);
+    memset(all + RIG_GUARD, 0xFF, bytes); /* NaN: what is read unwritten shows */
+    return (locus_workspace){all + RIG_GUARD, bytes};
+}
+
 static inline locus_workspace rig_workspace(const rig *r, locus_role role, locus_dtype dtype) {
-    locus_workspace workspace = {NULL, locus_apply_workspace(r->plan, role, dtype, NULL)};
-    workspace.data = locus_allocate(workspace.bytes + 1);
-    assert_non_null(workspace.data);
-    return workspace;
+    return rig_lend(locus_apply_workspace(r->plan, role, dtype, NULL));
 }
 
 static inline void rig_workspace_free(locus_workspace workspace) {
-    locus_release(workspace.data, workspace.bytes + 1);
+    unsigned char *all = (unsigned char *)workspace.data - RIG_GUARD, *behind = all + RIG_GUARD + workspace.bytes;
+    for (int side = 0; side < 2 && RIG_GUARD > 0; side++) { /* all of them as the first */
+        const unsigned char *guard = side ? behind : all;
+        if (guard[0] != 0xC3 || memcmp(guard, guard + 1, RIG_GUARD - 1) != 0)
+            fail_msg("%s a workspace was written", side ? "behind" : "before");
+    }
+    locus_release(all, workspace.bytes + 2 * RIG_GUARD + 1);
 }
 
 static inline void rig_apply(const rig *r, locus_role role, locus_direction direction, locus_dtype dtype, size_t tokens,

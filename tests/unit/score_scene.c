@@ -115,10 +115,8 @@ static void attend(score_scene *s, const locus_tensor *t, bool backward) {
                                                  .parameter_count = s->r.count};
     for (int pass = 0; pass <= backward; pass++) {
         const locus_pass which = pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD;
-        locus_workspace workspace = {NULL, locus_attention_workspace(s->r.plan, &s->options, t[Q].dtype, which, NULL)};
-        workspace.data = locus_allocate(workspace.bytes + 1);
-        assert_non_null(workspace.data);
-        memset(workspace.data, 0xFF, workspace.bytes); /* NaN: what is read unwritten shows */
+        const locus_workspace workspace =
+            rig_lend(locus_attention_workspace(s->r.plan, &s->options, t[Q].dtype, which, NULL));
         const locus_execution execution = locus_execution_in(workspace);
         if (pass)
             rig_ok(locus_attention_backward(s->r.plan, &s->options, &tensors, &gradients, &execution, error));

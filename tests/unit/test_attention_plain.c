@@ -211,14 +211,14 @@ static void check_shape(const shape *s) {
                                                  .bias = s->biased ? &g_bias : NULL};
     for (int back = 0; back < 2; back++) {
         const locus_pass pass = back ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD;
-        const size_t bytes = locus_attention_workspace(r.plan, &options, LOCUS_FLOAT64, pass, NULL);
-        const locus_workspace workspace = {locus_allocate(bytes), bytes};
+        const locus_workspace workspace =
+            rig_lend(locus_attention_workspace(r.plan, &options, LOCUS_FLOAT64, pass, NULL));
         const locus_execution execution = locus_execution_in(workspace);
         if (back)
             rig_ok(locus_attention_backward(r.plan, &options, &tensors, &gradients, &execution, error));
         else
             rig_ok(locus_attention_forward(r.plan, &options, &tensors, &execution, error));
-        locus_release(workspace.data, bytes);
+        rig_workspace_free(workspace);
     }
     compare("o", o, w.o, counts[3]);
     compare("log_sum_exp", l, w.l, counts[4]);

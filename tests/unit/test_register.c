@@ -277,9 +277,8 @@ static void test_cached(void **state) {
         locus_tensor v = cache_case_rows(&c, &all, 'v', c.dtype);
         locus_tensor whole = cache_case_zeros(c.tokens, c.shape.heads, c.shape.value_dim, c.dtype);
         const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &whole, NULL};
-        locus_workspace workspace = {NULL,
-                                     locus_attention_workspace(plan, &options, c.dtype, LOCUS_PASS_FORWARD, NULL)};
-        workspace.data = locus_allocate(workspace.bytes + 1);
+        const locus_workspace workspace =
+            rig_lend(locus_attention_workspace(plan, &options, c.dtype, LOCUS_PASS_FORWARD, NULL));
         const locus_execution execution = locus_execution_in(workspace);
         rig_ok(locus_attention_forward(plan, &options, &tensors, &execution, error));
         rig_workspace_free(workspace);
