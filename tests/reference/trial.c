@@ -2,6 +2,8 @@
 /* What trials share. See trial.h. */
 #include "reference/trial.h"
 
+#include "sanitized.h"
+
 #include <locus/memory.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUARD = 64, GUARD_BYTE = 0xa5 };
+/* Before and behind a workspace; what jumps far is seen there where no sanitizer watches. */
+enum { FRONT = SANITIZED(0, 16384), GUARD = SANITIZED(64, 16384), GUARD_BYTE = 0xa5 };
 
 void trial_fail(trial *result, const char *format, ...) {
     va_list arguments;
@@ -71,20 +74,24 @@ locus_dtype trial_dtype(chooser *choices) {
 }
 
 trial_workspace trial_workspace_make(size_t bytes) {
-    trial_workspace workspace = {{NULL, bytes}, bytes + GUARD};
-    workspace.lent.data = locus_allocate(workspace.all);
-    if (!workspace.lent.data)
+    trial_workspace workspace = {{NULL, bytes}, FRONT + bytes + GUARD};
+    unsigned char *all = locus_allocate(workspace.all);
+    if (!all)
         abort();
-    memset(workspace.lent.data, GUARD_BYTE, workspace.all); /* what is read before it is written shows */
+    memset(all, GUARD_BYTE, workspace.all); /* what is read before it is written shows */
+    workspace.lent.data = all + FRONT;
     return workspace;
 }
 
+static bool is_guard(const unsigned char *from, size_t count) {
+    return count == 0 || (from[0] == GUARD_BYTE && memcmp(from, from + 1, count - 1) == 0);
+}
+
 bool trial_workspace_free(trial_workspace *workspace) {
-    const unsigned char *guard = (const unsigned char *)workspace->lent.data + workspace->lent.bytes;
-    bool whole = true;
-    for (size_t i = 0; i < GUARD; i++)
-        whole = whole && guard[i] == GUARD_BYTE;
-    locus_release(workspace->lent.data, workspace->all);
+    unsigned char *all = (unsigned char *)workspace->lent.data - FRONT;
+    const size_t behind = FRONT + workspace->lent.bytes;
+    const bool whole = is_guard(all, FRONT) && is_guard(all + behind, workspace->all - behind);
+    locus_release(all, workspace->all);
     return whole;
 }
 

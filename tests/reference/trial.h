@@ -69,13 +69,13 @@ void trial_compare_stored(trial *result, const char *what, size_t index, locus_d
 /* From here on a number is rounded to an infinity. */
 double trial_overflow(locus_dtype dtype);
 locus_dtype trial_dtype(chooser *choices);
-/* A workspace of exactly the bytes that were asked for, with a guard behind it. */
+/* A workspace of exactly the bytes that were asked for, between guards. */
 typedef struct trial_workspace {
     locus_workspace lent;
     size_t all;
 } trial_workspace;
 trial_workspace trial_workspace_make(size_t bytes);
-bool trial_workspace_free(trial_workspace *workspace); /* whether the guard is whole */
+bool trial_workspace_free(trial_workspace *workspace); /* whether the guards are whole */
 /* Lends less: a call refuses, or does with fewer threads and stays within it. */
 void trial_workspace_shrink(trial_workspace *workspace, chooser *choices);
 

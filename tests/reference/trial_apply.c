@@ -159,7 +159,7 @@ static void run_forward(apply_call *call, chooser *choices) {
             trial_fail(result, "apply wrote outside of y's tokens");
     }
     if (!trial_workspace_free(&workspace))
-        trial_fail(result, "apply wrote behind its workspace");
+        trial_fail(result, "apply wrote outside of its workspace");
     drawn_tensor_free(&x);
     drawn_tensor_free(&y);
     free(want);
@@ -265,7 +265,7 @@ static void run_backward(apply_call *call, chooser *choices) {
         free(got);
     }
     if (!trial_workspace_free(&workspace))
-        trial_fail(result, "apply_backward wrote behind its workspace");
+        trial_fail(result, "apply_backward wrote outside of its workspace");
     for (size_t i = 0; i < world->tensor_count; i++)
         free(gradients[i]);
     drawn_tensor_free(&x);

@@ -340,7 +340,7 @@ static bool run_forward(attention_call *call, attention_tensors *t, chooser *cho
     if (call->options.bias && !drawn_bias_untouched(&call->bias, false))
         trial_fail(result, "forward wrote into the bias");
     if (!trial_workspace_free(&workspace))
-        trial_fail(result, "forward wrote behind its workspace");
+        trial_fail(result, "forward wrote outside of its workspace");
     return done;
 }
 
@@ -635,7 +635,7 @@ static void run_backward(attention_call *call, attention_tensors *t, chooser *ch
             trial_fail(result, "backward wrote outside of the tokens of gradient %zu", i);
     }
     if (!trial_workspace_free(&workspace))
-        trial_fail(result, "backward wrote behind its workspace");
+        trial_fail(result, "backward wrote outside of its workspace");
     if (b.views.bias && !drawn_bias_untouched(&b.g_bias, true))
         trial_fail(result, "backward wrote outside of the elements of the bias's gradient");
     const size_t input = b.input;

@@ -101,7 +101,7 @@ void trial_weights(const trial_weights_case *test, chooser *choices, trial *resu
         if (locus_attention_weights(world->plan, test->options, &call, &execution, &error) != LOCUS_OK)
             trial_fail(result, "weights were refused where attention was not: %s", error.message);
         if (!trial_workspace_free(&workspace))
-            trial_fail(result, "weights wrote behind its workspace");
+            trial_fail(result, "weights wrote outside of its workspace");
         if (!drawn_tensor_untouched(&weights, &rows))
             trial_fail(result, "weights were written outside of their tensor");
         drawn_tensor_get(&weights, got);
