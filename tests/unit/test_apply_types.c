@@ -228,6 +228,52 @@ static void open_whole(rig *r, const char *spec, locus_shape shape) {
     rig_place(r, made, NULL);
 }
 
+/* Terms that stand before have parameters before: gradients of an operator are the same, in a place behind theirs. */
+static void test_terms_before(void **state) {
+    static const struct {
+        const char *alone, *behind;
+        size_t before;
+    } sums[] = {
+        {"algebraic(group=tree:2)", "kerple(group=tree:2) + algebraic(group=tree:2)", 2},
+        {"liere(group=grid:2)", "kerple(group=grid:2) + decay(group=grid:2, learned=on) + liere(group=grid:2)", 3},
+        {"rope(learned=on)", "kerple + rope(learned=on)", 2},
+        {"algebraic(decay=learned:0.9)", "decay(learned=on) + kerple + algebraic(decay=learned:0.9)", 3},
+        {"string(group=seq)", "kerple + string(group=seq)", 2},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        rig alone, behind;
+        double x[MOST], gy[MOST], gx[2][MOST];
+        open_whole(&alone, sums[i].alone, rig_shape(2, 6, 0, 0));
+        open_whole(&behind, sums[i].behind, rig_shape(2, 6, 0, 0));
+        assert_int_equal(behind.count, sums[i].before + alone.count);
+        for (size_t p = 0; p < alone.count; p++)
+            memcpy(behind.values[sums[i].before + p].data, alone.values[p].data,
+                   rig_elements(&alone.info[p]) * sizeof(double));
+        rig_update(&behind);
+        for (size_t e = 0; e < TOKENS * 12; e++) {
+            x[e] = rig_random(&random_state);
+            gy[e] = rig_random(&random_state);
+        }
+        rig *const both[] = {&alone, &behind};
+        for (size_t n = 0; n < 2; n++) {
+            const locus_tensor in = view(both[n], LOCUS_ROLE_QUERY, x, LOCUS_FLOAT64, 0, 0),
+                               up = view(both[n], LOCUS_ROLE_QUERY, gy, LOCUS_FLOAT64, 0, 0),
+                               down = view(both[n], LOCUS_ROLE_QUERY, gx[n], LOCUS_FLOAT64, 0, 0);
+            run_backward(both[n], LOCUS_ROLE_QUERY, &in, &up, &down);
+        }
+        assert_memory_equal(gx[0], gx[1], TOKENS * 12 * sizeof(double));
+        for (size_t p = 0; p < behind.count; p++) {
+            const double *got = behind.gradients[p].data;
+            const double *want = p < sums[i].before ? NULL : alone.gradients[p - sums[i].before].data;
+            for (size_t e = 0; e < rig_elements(&behind.info[p]); e++)
+                assert_true(got[e] == (want ? want[e] : 0));
+        }
+        rig_close(&alone);
+        rig_close(&behind);
+    }
+}
+
 static const char *const whole_specs[] = {"algebraic(group=tree:2)", "liere(group=grid:2)"};
 
 static void test_half_whole(void **state) {
@@ -401,9 +447,10 @@ static void test_convert(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_half),    cmocka_unit_test(test_half_embedding_gradient),
-                                       cmocka_unit_test(test_encoded), cmocka_unit_test(test_half_whole),
-                                       cmocka_unit_test(test_groups),  cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_convert)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_half),         cmocka_unit_test(test_half_embedding_gradient),
+        cmocka_unit_test(test_encoded),      cmocka_unit_test(test_half_whole),
+        cmocka_unit_test(test_terms_before), cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_convert)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,24 +4,26 @@
  * begin inside of a buffer, heads that share keys. Cheap: the wide oracle is attention_oracle.c. */
 #include "../property/encoding_rig.h"
 
-enum { SEQUENCES = 3, DIM = 4, VALUE = 3 };
+enum { SEQUENCES = 3, DIM = 4, VALUE = 3, WINDOW = 6, ROWS = 2 * WINDOW + 1 };
 
-/* Spec "rope + alibi": two pairs turn by p and p/100, and 2^(−8(h + 1)/heads)·distance is taken from a score. */
+/* Of "rope + alibi" two pairs turn by p and p/100, and 2^(−8(h + 1)/heads)·distance is taken from a score; of "relative"
+ * keys and values have rows of tables added, by the difference of positions clipped to a window. */
 typedef struct shape {
     size_t heads, kv_heads, sequences, queries[SEQUENCES], keys[SEQUENCES];
     locus_mask mask;
     size_t window, keep;
-    bool biased; /* [sequences, heads, most queries, most keys] */
+    bool relative; /* else rope + alibi */
+    bool biased;   /* [sequences, heads, most queries, most keys] */
 } shape;
 
 typedef struct world {
     const shape *s;
     size_t query_first[SEQUENCES + 1], key_first[SEQUENCES + 1];
-    double *q, *k, *v, *go, *gl; /* given; gl: dL of the log-sum-exp */
-    double *bias, *dbias;
-    size_t rows, row;             /* of the bias */
-    double *o, *l, *dq, *dk, *dv; /* by plain loops */
-    int64_t *query_at, *key_at;   /* positions */
+    double *q, *k, *v, *go, *gl;                            /* given; gl: dL of the log-sum-exp */
+    double *bias, *dbias, *table[2], dtable[2][ROWS * DIM]; /* tables: of keys and of values */
+    size_t rows, row;                                       /* of the bias */
+    double *o, *l, *dq, *dk, *dv;                           /* by plain loops */
+    int64_t *query_at, *key_at;                             /* positions */
 } world;
 
 static double *some(size_t count, uint64_t *state) {
@@ -106,6 +108,22 @@ static void add_slopes(const double *q, const double *k, double apart, double g,
     }
 }
 
+static double dot(const double *x, const double *y, size_t count) {
+    double sum = 0;
+    for (size_t d = 0; d < count; d++)
+        sum += x[d] * y[d];
+    return sum;
+}
+
+static void add(double by, const double *x, size_t count, double *to) {
+    for (size_t d = 0; d < count; d++)
+        to[d] += by * x[d];
+}
+
+static size_t row_of(double apart) {
+    return (size_t)(fmax(fmin(apart, WINDOW), -WINDOW) + WINDOW);
+}
+
 static void plain_row(world *w, size_t n, size_t i, size_t head, double *weight) {
     const shape *s = w->s;
     const size_t token = w->query_first[n] + i, row = token * s->heads + head, kv = head / (s->heads / s->kv_heads);
@@ -117,27 +135,41 @@ static void plain_row(world *w, size_t n, size_t i, size_t head, double *weight)
         const size_t key = (w->key_first[n] + j) * s->kv_heads + kv;
         const double apart = (double)(w->key_at[w->key_first[n] + j] - w->query_at[token]);
         const double bias = s->biased ? w->bias[element + j] : 0;
-        weight[j] = sees(s, n, i, j) ? exp(scale * score(q, w->k + key * DIM, apart) - slope * fabs(apart) + bias) : 0;
+        const double *k = w->k + key * DIM, *turned = s->relative ? w->table[0] + row_of(apart) * DIM : q;
+        const double own = s->relative ? scale * (dot(q, k, DIM) + dot(q, turned, DIM))
+                                       : scale * score(q, k, apart) - slope * fabs(apart);
+        weight[j] = sees(s, n, i, j) ? exp(own + bias) : 0;
         total += weight[j];
     }
     w->l[row] = log(total);
     for (size_t j = 0; j < s->keys[n] && total > 0; j++) {
         weight[j] /= total;
-        for (size_t d = 0; d < VALUE; d++)
-            o[d] += weight[j] * w->v[((w->key_first[n] + j) * s->kv_heads + kv) * VALUE + d];
+        const double apart = (double)(w->key_at[w->key_first[n] + j] - w->query_at[token]);
+        add(weight[j], w->v + ((w->key_first[n] + j) * s->kv_heads + kv) * VALUE, VALUE, o);
+        if (s->relative)
+            add(weight[j], w->table[1] + row_of(apart) * VALUE, VALUE, o);
     }
-    for (size_t d = 0; d < VALUE; d++)
-        delta += go[d] * o[d];
+    delta = dot(go, o, VALUE);
     for (size_t j = 0; j < s->keys[n] && total > 0; j++) {
         const size_t key = (w->key_first[n] + j) * s->kv_heads + kv;
         const double apart = (double)(w->key_at[w->key_first[n] + j] - w->query_at[token]);
-        double da = 0;
-        for (size_t d = 0; d < VALUE; d++) {
-            da += go[d] * w->v[key * VALUE + d];
-            w->dv[key * VALUE + d] += weight[j] * go[d];
+        double da = dot(go, w->v + key * VALUE, VALUE);
+        add(weight[j], go, VALUE, w->dv + key * VALUE);
+        if (s->relative) {
+            const size_t at = row_of(apart);
+            da += dot(go, w->table[1] + at * VALUE, VALUE);
+            add(weight[j], go, VALUE, w->dtable[1] + at * VALUE);
         }
         const double ds = weight[j] * (da - delta + w->gl[row]);
-        add_slopes(q, w->k + key * DIM, apart, scale * ds, w->dq + row * DIM, w->dk + key * DIM);
+        if (s->relative) {
+            const size_t at = row_of(apart);
+            add(scale * ds, w->k + key * DIM, DIM, w->dq + row * DIM);
+            add(scale * ds, w->table[0] + at * DIM, DIM, w->dq + row * DIM);
+            add(scale * ds, q, DIM, w->dk + key * DIM);
+            add(scale * ds, q, DIM, w->dtable[0] + at * DIM);
+        } else {
+            add_slopes(q, w->k + key * DIM, apart, scale * ds, w->dq + row * DIM, w->dk + key * DIM);
+        }
         if (s->biased)
             w->dbias[element + j] = ds;
     }
@@ -173,12 +205,14 @@ static void check_shape(const shape *s) {
     locus_attention_options options = locus_attention_default();
     locus_shape of = rig_shape(s->heads, DIM, VALUE, 0);
     open_world(&w, s);
-    by_plain_loops(&w);
     of.kv_heads = s->kv_heads;
     options.mask = s->mask;
     options.window = s->window;
     options.keep = s->keep;
-    rig_bind(&r, "rope + alibi", of, 1);
+    rig_bind(&r, s->relative ? "relative(window=6, values=on)" : "rope + alibi", of, 1);
+    for (size_t p = 0; p < r.count; p++)
+        w.table[p] = r.values[p].data;
+    by_plain_loops(&w);
     rig_place(&r, positions_of(s->sequences, w.query_first, w.query_at),
               positions_of(s->sequences, w.key_first, w.key_at));
     const size_t T = w.query_first[s->sequences], N = w.key_first[s->sequences];
@@ -208,7 +242,9 @@ static void check_shape(const shape *s) {
                                                  .key = &t[7],
                                                  .value = &t[8],
                                                  .log_sum_exp = &t[9],
-                                                 .bias = s->biased ? &g_bias : NULL};
+                                                 .bias = s->biased ? &g_bias : NULL,
+                                                 .parameters = r.gradients,
+                                                 .parameter_count = r.count};
     for (int back = 0; back < 2; back++) {
         const locus_pass pass = back ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD;
         const locus_workspace workspace =
@@ -226,6 +262,8 @@ static void check_shape(const shape *s) {
     compare("dk", dk, w.dk, counts[1]);
     compare("dv", dv, w.dv, counts[2]);
     compare("dbias", dbias, w.dbias, elements);
+    for (size_t p = 0; p < r.count; p++)
+        compare(r.info[p].name, r.gradients[p].data, w.dtable[p], rig_elements(&r.info[p]));
     double *const own[] = {o, l, dq, dk, dv, dbias};
     for (size_t i = 0; i < 6; i++)
         free(own[i]);
@@ -236,16 +274,18 @@ static void check_shape(const shape *s) {
 static void work_that_is_cut(void **state) {
     static const shape shapes[] = {
         /* items of 128 queries; a sequence without tokens */
-        {16, 1, 3, {300, 0, 140}, {37, 5, 20}, LOCUS_MASK_FULL, 0, 0, false},
+        {16, 1, 3, {300, 0, 140}, {37, 5, 20}, LOCUS_MASK_FULL, 0, 0, false, false},
         /* items of 512 queries, panels of 512 keys, tiles of 64 by 128 */
-        {2, 2, 2, {70, 600}, {65, 530}, LOCUS_MASK_CAUSAL, 0, 0, false},
-        {1, 1, 2, {600, 3}, {70, 700}, LOCUS_MASK_FULL, 200, 5, true},
+        {2, 2, 2, {70, 600}, {65, 530}, LOCUS_MASK_CAUSAL, 0, 0, false, false},
+        {1, 1, 2, {600, 3}, {70, 700}, LOCUS_MASK_FULL, 200, 5, false, true},
         /* steps of decoding: parts of 256 keys, of which a window leaves some out */
-        {8, 4, 3, {1, 8, 2}, {900, 300, 31}, LOCUS_MASK_CAUSAL, 0, 0, true},
-        {8, 4, 2, {2, 5}, {900, 700}, LOCUS_MASK_CAUSAL, 270, 3, true},
+        {8, 4, 3, {1, 8, 2}, {900, 300, 31}, LOCUS_MASK_CAUSAL, 0, 0, false, true},
+        {8, 4, 2, {2, 5}, {900, 700}, LOCUS_MASK_CAUSAL, 270, 3, false, true},
         /* few queries, keys split into parts of 1,024 and more; heads shared out */
-        {4, 1, 2, {9, 12}, {5000, 2100}, LOCUS_MASK_CAUSAL, 0, 0, true},
-        {2, 1, 2, {150, 300}, {150, 310}, LOCUS_MASK_CAUSAL, 60, 70, true},
+        {4, 1, 2, {9, 12}, {5000, 2100}, LOCUS_MASK_CAUSAL, 0, 0, false, true},
+        {4, 2, 2, {70, 150}, {90, 310}, LOCUS_MASK_CAUSAL, 0, 0, true, false},
+        {2, 1, 3, {3, 200, 10}, {700, 140, 10}, LOCUS_MASK_FULL, 60, 70, true, true},
+        {2, 1, 2, {150, 300}, {150, 310}, LOCUS_MASK_CAUSAL, 60, 70, false, true},
     };
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

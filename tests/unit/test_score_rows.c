@@ -82,6 +82,13 @@ static void check_row(const made *m, const locus_score_call *call) {
 /* A few rows of every sequence, from every third key on. */
 static void check_rows(const made *m) {
     const locus_placement *first = &m->places.items[0];
+    double widest = 0; /* of all axes at once: no distance is longer */
+    for (size_t c = 0; c < m->places.count; c++) {
+        const locus_placement *axis = &m->places.items[c];
+        const double far = fmax(fabs((double)axis->nearest_apart), fabs((double)axis->farthest_apart));
+        widest += far * far;
+    }
+    assert_true(m->rows.most == floor(sqrt(widest)));
     size_t pieces = 0;
     for (size_t s = 0; s < first->sequences; s++) {
         const locus_sequence_span *span = &first->spans[s];
