@@ -53,7 +53,7 @@ static void say_lines(lab_portrait *to, const lab_token_file *file, const lab_to
         const bool ends = bytes > 0 && text[bytes - 1] == '\n';
         if (in_line < 400 || ends) {
             lab_shown_say(&to->shown, "%s", bars && in_line > 0 && bytes > 0 && !ends ? "│" : "");
-            lab_shown_say(&to->shown, "%s", ends && in_line >= 400 ? " …" : "");
+            lab_shown_say(&to->shown, "%s", ends && in_line > 400 ? " …" : "");
             fwrite(text, 1, bytes, to->shown.lines);
         }
         in_line = ends ? 0 : in_line + (bytes > 0);

@@ -3,8 +3,10 @@
  * same for the same seed, files for each set, samples that sets share, a vocabulary that is kept and recalled, and
  * each way in which a line can be wrong, told with its number. */
 #include "task/own/labelled.h"
+#include "task/own/own_sets.h"
 #include "task/task_class.h"
 
+#include <locus/random.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -290,6 +292,188 @@ static void test_lines(void **state) {
     }
 }
 
+/* Labels of 200 bytes and ids of 2^24 may be, one more may not; numbers are labels as long as they are whole. */
+static void test_edges(void **state) {
+    (void)state;
+    char label[202], line[512];
+    memset(label, 'l', 201);
+    label[201] = '\0';
+    for (size_t more = 0; more < 2; more++) {
+        static const char *const names[] = {"edge.tsv", "edge.jsonl"};
+        const int length = 200 + (int)more;
+        for (size_t i = 0; i < 2; i++) {
+            lab_dataset set;
+            locus_error error = {0};
+            snprintf(line, sizeof line,
+                     i == 0 ? "a\t%.*s\nb\ty\n"
+                            : "{\"input_text\": \"a\", \"label\": \"%.*s\"}\n{\"input_text\": \"b\", \"label\": 1}\n",
+                     length, label);
+            put(names[i], line);
+            const char *path = scratch_path(names[i]);
+            const lab_task_options options = options_of(path, path, path);
+            const locus_status status = draw(&set, &options, LAB_SET_TRAIN, 0, &error);
+            assert_int_equal(status, more == 0 ? LOCUS_OK : LOCUS_ERROR_IO);
+            snprintf(line, sizeof line, "'%s', line 1: %s", path,
+                     i == 0 ? "behind its tab stands no label of 1 to 200 bytes"
+                            : "\"label\" is missing: a text of 1 to 200 bytes, or a whole number");
+            assert_string_equal(error.message, more == 0 ? "" : line);
+            if (status == LOCUS_OK)
+                lab_dataset_destroy(&set);
+        }
+    }
+    static const struct {
+        const char *id, *label;
+        bool good;
+    } cases[] = {{"16777216", "-7", true},
+                 {"16777217", "1", false},
+                 {"0", "999999999999999", true},
+                 {"0", "1000000000000000", false},
+                 {"0", "-1000000000000000", false},
+                 {"0.5", "1", false},
+                 {"0", "\"\"", false},
+                 {"\"0\"", "1", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lab_dataset set;
+        locus_error error = {0};
+        snprintf(line, sizeof line, "{\"input\": [%s], \"label\": %s}\n{\"input\": [0], \"label\": 2}\n", cases[i].id,
+                 cases[i].label);
+        put("edge.jsonl", line);
+        const char *path = scratch_path("edge.jsonl");
+        const lab_task_options options = options_of(path, path, path);
+        assert_int_equal(draw(&set, &options, LAB_SET_TRAIN, 0, &error), cases[i].good ? LOCUS_OK : LOCUS_ERROR_IO);
+        if (cases[i].good)
+            lab_dataset_destroy(&set);
+    }
+}
+
+/* The training set may have as many labels as there may be classes. */
+static void test_most_labels(void **state) {
+    (void)state;
+    enum { MOST = LAB_OWN_MOST_CLASSES };
+    char *text = calloc(MOST + 2, 32);
+    size_t used = 0;
+    assert_non_null(text);
+    for (size_t more = 0; more < 2; more++) {
+        lab_dataset set;
+        locus_error error = {0};
+        char says[1200];
+        for (size_t i = more == 0 ? 0 : MOST; i < MOST + more; i++)
+            used += (size_t)snprintf(text + used, 32, "a\tlabel-%zu\n", i);
+        put("many.tsv", text);
+        const char *path = scratch_path("many.tsv");
+        const lab_task_options options = options_of(path, path, path);
+        const locus_status status = draw(&set, &options, LAB_SET_TRAIN, 0, &error);
+        snprintf(says, sizeof says, "'%s', line %d: the training set has more than %d labels", path, MOST + 1, MOST);
+        assert_string_equal(error.message, more == 0 ? "" : says);
+        assert_int_equal(status, more == 0 ? LOCUS_OK : LOCUS_ERROR_IO);
+        if (status == LOCUS_OK) {
+            assert_int_equal(set.labels[MOST - 1], MOST - 1);
+            lab_dataset_destroy(&set);
+        }
+    }
+    free(text);
+}
+
+/* How many samples there must be, and how many a set without a file gets: a tenth, or one. */
+static void test_shares(void **state) {
+    (void)state;
+    many("two.tsv", 2);
+    static const struct {
+        size_t count, dev, test;
+    } cases[] = {{4, 1, 1}, {19, 1, 1}, {20, 2, 2}, {29, 2, 2}, {39, 3, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lab_class_facts facts;
+        many("many.tsv", cases[i].count);
+        const lab_task_options options = options_of(scratch_path("many.tsv"), NULL, NULL);
+        if (lab_labelled_look(&options, 2, &facts, NULL) != LOCUS_OK)
+            continue; /* a label may be in no training sample */
+        assert_int_equal(facts.samples[LAB_SET_DEV], cases[i].dev);
+        assert_int_equal(facts.samples[LAB_SET_TEST], cases[i].test);
+        assert_int_equal(facts.samples[LAB_SET_TRAIN], cases[i].count - cases[i].dev - cases[i].test);
+        lab_class_facts_free(&facts);
+    }
+    lab_dataset set;
+    locus_error error = {0};
+    char says[1200];
+    const lab_task_options one = options_of(scratch_path("two.tsv"), scratch_path("two.tsv"), NULL);
+    assert_int_equal(draw(&set, &one, LAB_SET_TEST, 0, &error), LOCUS_ERROR_IO); /* which leaves one label */
+    assert_non_null(strstr(error.message, "all training samples have one label"));
+    const lab_task_options none = options_of(scratch_path("two.tsv"), NULL, NULL);
+    assert_int_equal(draw(&set, &none, LAB_SET_TEST, 0, &error), LOCUS_ERROR_ARGUMENT);
+    snprintf(says, sizeof says,
+             "'%s' has 2 samples: too few for a training, a development and a test set: give --dev and --test",
+             none.path);
+    assert_string_equal(error.message, says);
+    /* Sets have the first samples that are asked for, up to all. */
+    many("many.tsv", 9);
+    const lab_task_options all =
+        options_of(scratch_path("many.tsv"), scratch_path("many.tsv"), scratch_path("many.tsv"));
+    for (size_t asked = 8; asked <= 10; asked++) {
+        const lab_draw wanted = {lab_task_find("classify"), &all, LAB_SET_DEV, asked, 0};
+        error = (locus_error){0};
+        const locus_status status = lab_dataset_generate(&set, &wanted, &error);
+        assert_int_equal(status, asked <= 9 ? LOCUS_OK : LOCUS_ERROR_ARGUMENT);
+        if (status == LOCUS_OK)
+            assert_int_equal(set.samples, asked);
+        assert_string_equal(error.message, asked <= 9 ? "" : "10 samples are asked for, the set has 9");
+        lab_dataset_destroy(&set);
+    }
+}
+
+/* A plain shuffle (Fisher and Yates): its first tenth is the test set, if there is none, the next the development
+ * set. */
+static const char *split_of(uint64_t seed, size_t count, bool both) {
+    static char sets[64];
+    size_t order[64], share = count / 10 > 0 ? count / 10 : 1;
+    const locus_random random = {seed, LAB_PURPOSE_DATA + 0x100, 0};
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    for (size_t left = count; left >= 2; left--) {
+        const size_t j = (size_t)locus_random_below(&random, left, left), last = order[left - 1];
+        order[left - 1] = order[j];
+        order[j] = last;
+    }
+    memset(sets, '-', count);
+    sets[count] = '\0';
+    for (size_t i = 0; i < share * (both ? 2 : 1); i++)
+        sets[order[i]] = both && i < share ? 't' : 'd';
+    return sets;
+}
+
+/* Runs are gone on with whose samples fell to these sets: the numbers stay what they are. */
+static void test_split_stays(void **state) {
+    (void)state;
+    lab_set sets[12];
+    const lab_task_options options = options_of("all", NULL, NULL), tested = options_of("all", NULL, "test");
+    char found[13] = "";
+    assert_int_equal(lab_own_split(&options, 5, 12, sets, NULL), LOCUS_OK);
+    for (size_t i = 0; i < 12; i++)
+        found[i] = "-dt"[sets[i]];
+    assert_string_equal(found, split_of(5, 12, true));
+    assert_int_equal(lab_own_split(&tested, 5, 12, sets, NULL), LOCUS_OK);
+    for (size_t i = 0; i < 12; i++)
+        found[i] = "-dt"[sets[i]];
+    assert_string_equal(found, split_of(5, 12, false));
+}
+
+/* The files, one after the other, and which of the three they are: SHA-256's first eight bytes. */
+static void test_digest(void **state) {
+    (void)state;
+    put("a", "abc");
+    put("b", "d");
+    static const struct {
+        const char *dev, *test;
+        uint64_t digest;
+    } cases[] = {{NULL, NULL, 0xd0fad36fd2ee0e68}, {"b", NULL, 0x2c784284acc1802e}, {NULL, "b", 0xaee97531dcdf20b1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lab_task_options options = options_of(scratch_path("a"), cases[i].dev ? scratch_path("b") : NULL,
+                                                    cases[i].test ? scratch_path("b") : NULL);
+        uint64_t digest = 0;
+        assert_int_equal(lab_own_digest(&options, &digest, NULL), LOCUS_OK);
+        assert_true(digest == cases[i].digest);
+    }
+}
+
 static void test_other_sets(void **state) {
     (void)state;
     lab_dataset set;
@@ -318,10 +502,11 @@ static void test_other_sets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),      cmocka_unit_test(test_cuts),   cmocka_unit_test(test_json),
-        cmocka_unit_test(test_split),      cmocka_unit_test(test_shared), cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_typed),  cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_other_sets),
+        cmocka_unit_test(test_words),      cmocka_unit_test(test_cuts),        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_split),      cmocka_unit_test(test_shared),      cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_typed),       cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_other_sets), cmocka_unit_test(test_edges),       cmocka_unit_test(test_most_labels),
+        cmocka_unit_test(test_shares),     cmocka_unit_test(test_split_stays), cmocka_unit_test(test_digest),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -315,9 +315,139 @@ static void test_typed(void **state) {
     expect_typed(&kept, "1 4", "'4' is no id: give numbers from 1 to 3", 0);
     expect_typed(&kept, "0", "'0' is no id", 0);
     expect_typed(&kept, "1x", "'x' is no id", 0);
+    expect_typed(&kept, "99999999999999999999999", "'99999999999999999999' is no id", 0);
+    expect_typed(&kept, " 2,3\t1 ", NULL, 2);
+    expect_typed(&kept, " , ", "the input has no token", 0);
     put("train.jsonl", TREE("[1]", "[\"0\"]"));
     assert_int_equal(lab_pairs_keep(&options, 0, folder, NULL), LOCUS_OK);
     expect_typed(&kept, "1", "are trees", 0);
+}
+
+/* ---- edges ---- */
+
+static void expect_file(const char *name, const char *text, const char *says) {
+    lab_pair_facts facts;
+    locus_error error = {0};
+    char whole[1400];
+    put(name, text);
+    const char *path = scratch_path(name);
+    const lab_task_options options = one_file(path);
+    const locus_status status = lab_pairs_look(&options, 0, &facts, &error);
+    snprintf(whole, sizeof whole, "'%s', line 1: %s", path, says != NULL ? says : "");
+    assert_string_equal(error.message, says != NULL ? whole : "");
+    assert_int_equal(status, says != NULL ? LOCUS_ERROR_IO : LOCUS_OK);
+}
+
+static void test_edges(void **state) {
+    (void)state;
+    expect_file("edge.jsonl", "{\"input\": [0], \"target\": [16777216]}\n", NULL);
+    expect_file("edge.jsonl", "{\"input\": [16777217], \"target\": [0]}\n",
+                "\"input\" needs whole numbers from 0 to 16777216");
+    expect_file("edge.jsonl", "{\"input_text\": 4, \"target_text\": \"a\"}\n", "\"input_text\" needs a text");
+    expect_file("edge.jsonl", "{\"input\": [1], \"target\": [1], \"target_paths\": [\"0\"]}\n",
+                "input and target must both have paths, or none: \"input_paths\" is missing");
+    expect_file("edge.jsonl",
+                "{\"input\": [1, 2], \"input_paths\": [\"0\", \"2\"], \"target\": [1], \"target_paths\": "
+                "[\"0\"]}\n",
+                "\"input_paths\": token 1: its parent and the children before it must stand before 2");
+    expect_file("edge.jsonl",
+                "{\"input\": [1], \"input_paths\": [\"0\", \"1\"], \"target\": [1], \"target_paths\": "
+                "[\"0\"]}\n",
+                "\"input_paths\" needs one path for each of 1 tokens, of one token at least");
+}
+
+/* What a token is written as. */
+static void expect_words(const lab_task_options *options, bool joined, size_t count, const size_t *at,
+                         const char *const *names) {
+    lab_dataset set = drawn(options, LAB_SET_TRAIN);
+    assert_int_equal(set.joined, joined);
+    assert_int_equal(set.name_count, count);
+    for (size_t i = 0; names[i] != NULL; i++)
+        assert_string_equal(set.names[at[i]], names[i]);
+    lab_dataset_destroy(&set);
+}
+
+static void test_written(void **state) {
+    (void)state;
+    put("train.jsonl", "{\"input_text\": \"b a\", \"target_text\": \"a\"}\n");
+    lab_task_options options = one_file(scratch_path("train.jsonl"));
+    expect_words(&options, false, 5, (const size_t[]){0, 1, 2, 3, 4},
+                 (const char *const[]){"<start>", "\xef\xbf\xbd", "b", "a", "<end>", NULL});
+    options.pairs.tokens = LAB_TOKENS_CHARACTERS;
+    expect_words(&options, true, 6, (const size_t[]){0, 1, 2, 3, 4, 5},
+                 (const char *const[]){"<start>", "\xef\xbf\xbd", "b", " ", "a", "<end>", NULL});
+    options.pairs.tokens = LAB_TOKENS_BYTES;
+    expect_words(&options, true, 259, (const size_t[]){0, 1, 2 + 'a', 2 + 0xff, 258},
+                 (const char *const[]){"<start>", "\xef\xbf\xbd", "a", "\xff", "<end>", NULL});
+    put("zero.jsonl", "{\"input\": [3, 0], \"target\": []}\n");
+    options = one_file(scratch_path("zero.jsonl"));
+    expect_words(&options, false, 6, (const size_t[]){0, 1, 4, 5},
+                 (const char *const[]){"<start>", "0", "3", "<end>", NULL});
+    put("trees.jsonl", TREE("[3, 1]", "[\"0\", \"1\"]"));
+    options = one_file(scratch_path("trees.jsonl"));
+    expect_words(&options, false, 4, (const size_t[]){0, 1, 3}, (const char *const[]){"<start>", "1", "3", NULL});
+}
+
+/* A vocabulary that is kept is what its file says, or none. */
+static void test_kept_fields(void **state) {
+    (void)state;
+    char folder[512], path[600], says[700];
+    snprintf(folder, sizeof folder, "%s", scratch_path("."));
+    snprintf(path, sizeof path, "%s/vocabulary.json", folder);
+    const lab_task_options kept = {.kept = folder};
+    static const char *const usual[] = {"\"ids\"", "1", "3", "0", "0", "2"};
+    static const char *const fields[] = {"tokens", "first", "most", "arity", "orders", "longest"};
+    static const struct {
+        size_t field;
+        const char *value;
+        bool good;
+    } cases[] = {
+        {1, "0", true},        {1, "2", false},        {1, "-1", false},        {1, "0.5", false},
+        {1, "null", false},    {2, "16777217", false}, {3, "16777216", true},   {3, "16777217", false},
+        {4, "3", true},        {4, "4", false},        {5, "2147483647", true}, {5, "2147483648", false},
+        {0, "\"idz\"", false}, {0, "3", false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[400] = "{";
+        for (size_t f = 0; f < COUNT(fields); f++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "\"%s\": %s, ", fields[f],
+                     f == cases[i].field ? cases[i].value : usual[f]);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "\"words\": []}");
+        put("vocabulary.json", text);
+        lab_dataset set;
+        locus_error error = {0};
+        const locus_status status = lab_pairs_typed(&set, &kept, "1 2", &error);
+        snprintf(says, sizeof says, "'%s' is no vocabulary of pairs", path);
+        assert_string_equal(error.message, cases[i].good ? "" : says);
+        assert_int_equal(status, cases[i].good ? LOCUS_OK : LOCUS_ERROR_IO);
+        if (status == LOCUS_OK)
+            lab_dataset_destroy(&set);
+    }
+    static const struct {
+        const char *children;
+        bool good;
+    } trees[] = {{"[0, 2, 0, -2]", true},
+                 {"[0, 2, 0]", false},
+                 {"[0, 2, 0, -2, 0]", false},
+                 {"[0, 2, 0, -3]", false},
+                 {"[0, 2, 0, \"0\"]", false},
+                 {"[0, 2, 0, 2e9]", false},
+                 {"7", false}};
+    for (size_t i = 0; i < COUNT(trees); i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "{\"tokens\": \"ids\", \"first\": 1, \"most\": 2, \"arity\": 2, \"orders\": 3, \"longest\": 3, "
+                 "\"words\": [], \"children\": %s}",
+                 trees[i].children);
+        put("vocabulary.json", text);
+        lab_dataset set;
+        locus_error error = {0};
+        const locus_status status = lab_pairs_typed(&set, &kept, "1", &error);
+        assert_int_equal(status, trees[i].good ? LOCUS_ERROR_ARGUMENT : LOCUS_ERROR_IO);
+        snprintf(says, sizeof says, "'%s' is no vocabulary of pairs", path);
+        assert_string_equal(error.message,
+                            trees[i].good ? "inputs of this run are trees: name a file of them with --test" : says);
+    }
 }
 
 /* ---- what is wrong ---- */
@@ -407,10 +537,11 @@ static void test_other_sets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words), cmocka_unit_test(test_cuts),        cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_trees), cmocka_unit_test(test_named_trees), cmocka_unit_test(test_stuck),
-        cmocka_unit_test(test_kept),  cmocka_unit_test(test_typed),       cmocka_unit_test(test_split_and_shared),
-        cmocka_unit_test(test_lines), cmocka_unit_test(test_other_sets),
+        cmocka_unit_test(test_words),   cmocka_unit_test(test_cuts),        cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_trees),   cmocka_unit_test(test_named_trees), cmocka_unit_test(test_stuck),
+        cmocka_unit_test(test_kept),    cmocka_unit_test(test_typed),       cmocka_unit_test(test_split_and_shared),
+        cmocka_unit_test(test_lines),   cmocka_unit_test(test_other_sets),  cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_written), cmocka_unit_test(test_kept_fields),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "task/task_class.h"
 #include "task/text_task.h"
+#include "text/text_folder.h"
 #include "text/token_file.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -196,6 +197,37 @@ static void wrong_content_is_not_written(void **state) {
     assert_int_equal(scratch_count(), before);
 }
 
+/* A folder where a file belongs, or none where it shall lie. */
+static void what_cannot_be_written_is_told(void **state) {
+    const int32_t tokens[] = {1, 2};
+    const lab_token_file_content content = {5, 2, tokens, 2};
+    locus_error error = {0};
+    char says[1200];
+    (void)state;
+    assert_int_equal(lab_token_file_write(scratch_path("nowhere/w.tokens"), &content, &error), LOCUS_ERROR_IO);
+    snprintf(says, sizeof says, "cannot write '%s': No such file or directory", scratch_path("nowhere/w.tokens"));
+    assert_string_equal(error.message, says);
+    assert_int_equal(mkdir(scratch_path("w.tokens"), 0777), 0);
+    assert_int_equal(lab_token_file_write(scratch_path("w.tokens"), &content, &error), LOCUS_ERROR_IO);
+    snprintf(says, sizeof says, "cannot write '%s': Is a directory", scratch_path("w.tokens"));
+    assert_string_equal(error.message, says);
+    assert_int_equal(rmdir(scratch_path("w.tokens")), 0); /* nothing was left in it, nor beside it */
+    scratch_write("source.txt", "one\ntwo\n", 8);
+    char path[1024];
+    snprintf(path, sizeof path, "%s", scratch_path("source.txt"));
+    const lab_text_source source = {.texts = {path, path, path}};
+    lab_text_facts facts;
+    assert_int_equal(mkdir(scratch_path("made"), 0777) | mkdir(scratch_path("made/dev.tokens"), 0777), 0);
+    assert_int_equal(lab_text_make(scratch_path("made"), &source, NULL, &facts, &error), LOCUS_ERROR_IO);
+    snprintf(says, sizeof says, "cannot write '%s': Is a directory", scratch_path("made/dev.tokens"));
+    assert_string_equal(error.message, says);
+    assert_int_equal(rmdir(scratch_path("made/dev.tokens")) | unlink(scratch_path("made/train.tokens")), 0);
+    assert_int_equal(rmdir(scratch_path("made")), 0); /* nothing else is in it */
+    assert_int_equal(lab_text_make(scratch_path("source.txt/made"), &source, NULL, &facts, &error), LOCUS_ERROR_IO);
+    snprintf(says, sizeof says, "cannot create the folder '%s': Not a directory", path);
+    assert_string_equal(error.message, says);
+}
+
 /* ---- the task ---- */
 
 static const lab_task *text_task(void) {
@@ -366,6 +398,7 @@ int main(void) {
         cmocka_unit_test(damage_is_seen),
         cmocka_unit_test(each_refusal_says_what_is_wrong),
         cmocka_unit_test(wrong_content_is_not_written),
+        cmocka_unit_test(what_cannot_be_written_is_told),
         cmocka_unit_test(every_token_but_the_first_is_predicted_once),
         cmocka_unit_test(sets_and_samples_are_chosen),
         cmocka_unit_test(another_text_is_another_task),

@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: MIT */
+/* What fails around a run is told, whole, and loses nothing: a store without one of its tables, a row, curve or score
+ * that cannot be written, something else where a run's files belong. Afterwards the same training comes to the end that
+ * an undisturbed one has. */
+#include "train/configuration/budgets.h"
+#include "train/configuration/config.h"
+#include "train/outcome.h"
+#include "train/store/run_export.h"
+#include "train/store/run_file.h"
+#include "train/store/store_sql.h"
+#include "train/train.h"
+#include "unit/scratch_folder.h"
+
+#include <cjson/cJSON.h>
+#include <locus/parallel.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static char store_path[1024], folder[1024];
+static lab_store *store;
+
+static int open_all(void **state) {
+    if (scratch_create(state) != 0)
+        return 1;
+    snprintf(store_path, sizeof store_path, "%s", scratch_path("locus.db"));
+    snprintf(folder, sizeof folder, "%s", scratch_path("runs"));
+    return locus_threads_set(1) == LOCUS_OK && lab_store_open(&store, store_path, NULL) == LOCUS_OK ? 0 : 1;
+}
+
+static int close_all(void **state) {
+    lab_store_close(&store);
+    return scratch_remove(state);
+}
+
+static void execute(const char *sql) {
+    locus_error error = {0};
+    if (lab_store_execute(store, sql, &error) != LOCUS_OK)
+        fail_msg("%s: %s", sql, error.message);
+}
+
+/* ---- a table is gone ---- */
+
+static lab_run planted;
+
+static void plant(void) {
+    static char config[] = "{}", text[] = "t", name[] = "planted";
+    planted = (lab_run){.name = name,
+                        .task = text,
+                        .encoding = text,
+                        .setup = text,
+                        .embedding_init = text,
+                        .budget = text,
+                        .config = config,
+                        .command = text,
+                        .version = text,
+                        .machine = text,
+                        .message = text,
+                        .started = text,
+                        .ended = text,
+                        .state = LAB_RUN_DONE};
+    assert_int_equal(lab_store_run_insert(store, &planted, NULL), LOCUS_OK);
+    assert_int_equal(lab_store_metric_add(store, planted.id, "dev.loss", 3, 0.5, NULL), LOCUS_OK);
+    assert_int_equal(lab_store_final_set(store, planted.id, "test", "accuracy", 0.5, NULL), LOCUS_OK);
+}
+
+static locus_status insert(locus_error *error) {
+    lab_run other = planted;
+    return lab_store_run_insert(store, &other, error);
+}
+
+static locus_status update(locus_error *error) {
+    return lab_store_run_update(store, &planted, error);
+}
+
+static locus_status find(locus_error *error) {
+    lab_run found;
+    const locus_status status = lab_store_run_find(store, "planted", &found, error);
+    assert_null(found.name);
+    return status;
+}
+
+static locus_status list(locus_error *error) {
+    lab_run *runs = &planted;
+    size_t count = 7;
+    const locus_status status = lab_store_runs(store, NULL, &runs, &count, error);
+    assert_true(runs == NULL && count == 0);
+    return status;
+}
+
+static locus_status between(locus_error *error) {
+    lab_run *runs = &planted;
+    size_t count = 7;
+    const locus_status status = lab_store_runs_between(store, 0, 9, &runs, &count, error);
+    assert_true(runs == NULL && count == 0);
+    return status;
+}
+
+static locus_status rename_run(locus_error *error) {
+    return lab_store_run_rename(store, planted.id, "other", error);
+}
+
+static locus_status delete_run(locus_error *error) {
+    return lab_store_run_delete(store, planted.id, error);
+}
+
+static locus_status mark(locus_error *error) {
+    return lab_store_run_imported(store, planted.id, error);
+}
+
+static locus_status note(locus_error *error) {
+    return lab_store_run_note(store, planted.id, "text", error);
+}
+
+static locus_status forget_note(locus_error *error) {
+    return lab_store_run_note(store, planted.id, "", error);
+}
+
+static locus_status tell_parent(locus_error *error) {
+    return lab_store_run_parent(store, planted.id, "parent", error);
+}
+
+static locus_status add_metric(locus_error *error) {
+    return lab_store_metric_add(store, planted.id, "dev.loss", 1, 0.5, error);
+}
+
+static locus_status cut(locus_error *error) {
+    return lab_store_metrics_cut(store, planted.id, 1, error);
+}
+
+static locus_status copy(locus_error *error) {
+    return lab_store_metrics_copy(store, planted.id, planted.id, 1, error);
+}
+
+static locus_status curve(locus_error *error) {
+    lab_metric *metrics = (lab_metric *)(void *)&planted;
+    size_t count = 7;
+    const locus_status status = lab_store_metrics(store, planted.id, "dev.loss", &metrics, &count, error);
+    assert_true(metrics == NULL && count == 0);
+    return status;
+}
+
+static locus_status curve_names(locus_error *error) {
+    const char *name = "", **names = &name;
+    size_t count = 7;
+    const locus_status status = lab_store_metric_names(store, planted.id, &names, &count, error);
+    assert_true(names == NULL && count == 0);
+    return status;
+}
+
+static locus_status set_final(locus_error *error) {
+    return lab_store_final_set(store, planted.id, "test", "exact", 0.5, error);
+}
+
+static locus_status finals(locus_error *error) {
+    lab_final *found = (lab_final *)(void *)&planted;
+    size_t count = 7;
+    const locus_status status = lab_store_finals(store, planted.id, &found, &count, error);
+    assert_true(found == NULL && count == 0);
+    return status;
+}
+
+static locus_status scores(locus_error *error) {
+    lab_run_score *found = (lab_run_score *)(void *)&planted;
+    size_t count = 7;
+    const locus_status status = lab_store_scores(store, "test", "exact", &found, &count, error);
+    assert_true(found == NULL && count == 0);
+    return status;
+}
+
+static locus_status show(locus_error *error) {
+    cJSON *root = lab_run_json(store, &planted, error);
+    assert_null(root);
+    return error->status;
+}
+
+/* What is exported is whole or not there. */
+static locus_status export_csv(locus_error *error) {
+    const char *path = scratch_path("made.csv");
+    const locus_status status = lab_run_export_csv(store, &planted, 1, path, error);
+    assert_int_not_equal(access(path, F_OK), 0);
+    return status;
+}
+
+static locus_status export_events(locus_error *error) {
+    const locus_status status = lab_run_export_events(store, &planted, 1, scratch_path("events"), error);
+    assert_int_not_equal(access(scratch_path("events/planted/events.out.tfevents.0.locus"), F_OK), 0);
+    return status;
+}
+
+static locus_status write_json(locus_error *error) {
+    const char *path = scratch_path("made.json");
+    const locus_status status = lab_run_file_write(store, &planted, 1, NULL, path, error);
+    assert_int_not_equal(access(path, F_OK), 0);
+    return status;
+}
+
+static void tables_that_are_gone(void **state) {
+    (void)state;
+    static const struct {
+        const char *table;
+        locus_status (*attempt)(locus_error *error);
+    } cases[] = {
+        {"run", insert},
+        {"run", update},
+        {"run", find},
+        {"run", list},
+        {"run", between},
+        {"run", rename_run},
+        {"run", delete_run},
+        {"imported", mark},
+        {"note", note},
+        {"note", forget_note},
+        {"parent", tell_parent},
+        {"metric", add_metric},
+        {"metric", cut},
+        {"metric", copy},
+        {"metric", curve},
+        {"metric", curve_names},
+        {"metric", export_csv},
+        {"metric", write_json},
+        {"final", set_final},
+        {"final", finals},
+        {"final", scores},
+        {"final", show},
+        {"final", export_csv},
+        {"final", export_events},
+        {"metric", export_events},
+        {"final", write_json},
+    };
+    plant();
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        locus_error error = {0};
+        char sql[64], start[1200], end[32];
+        snprintf(sql, sizeof sql, "BEGIN; DROP TABLE %s", cases[i].table);
+        execute("PRAGMA foreign_keys = OFF");
+        execute(sql);
+        assert_int_equal(cases[i].attempt(&error), LOCUS_ERROR_IO);
+        assert_int_equal(error.status, LOCUS_ERROR_IO);
+        assert_string_equal(error.argument, "store");
+        snprintf(start, sizeof start, "the run store '%s' failed: no such table: ", store_path);
+        snprintf(end, sizeof end, "%s", cases[i].table);
+        const size_t length = strlen(error.message);
+        if (strncmp(error.message, start, strlen(start)) != 0 || strcmp(error.message + length - strlen(end), end) != 0)
+            fail_msg("case %zu: '%s'", i, error.message);
+        lab_store_rollback(store);
+        execute("PRAGMA foreign_keys = ON");
+    }
+    assert_int_equal(lab_store_run_delete(store, planted.id, NULL), LOCUS_OK);
+}
+
+/* ---- trainings ---- */
+
+/* Four steps, scored after two and after four. */
+static lab_train_config tiny(const char *task) {
+    lab_train_config config;
+    assert_int_equal(lab_train_config_budget(&config, lab_task_find(task), "smoke", LAB_SETUP_PAPER, NULL), LOCUS_OK);
+    config.encoding = "rope";
+    config.budget = "custom";
+    config.model.dim = config.model.feed_forward = 16;
+    config.model.heads = 2;
+    config.model.encoder_layers = config.model.decoder_layers = 1;
+    config.data.words.length_mean = 4;
+    config.data.words.length_deviation = 1;
+    config.data.trees.depth_mean = 2;
+    config.train_samples = 16;
+    config.dev_samples = config.test_samples = 8;
+    config.greedy_samples = 2;
+    config.batch = 8;
+    config.steps = 4;
+    config.evaluate_every = 2;
+    config.test_lengths[0] = 3;
+    config.test_length_count = 1;
+    return config;
+}
+
+/* Something is put into a file's place after the first step. */
+typedef struct scene {
+    lab_train_request request;
+    const char *blocked; /* a path that becomes a folder; NULL: nothing does */
+} scene;
+
+static bool look(void *context, const lab_progress *progress) {
+    const scene *on = context;
+    if (on->blocked != NULL && progress->step == 1)
+        mkdir(on->blocked, 0777);
+    return true;
+}
+
+static locus_status train(scene *on, lab_run *run, locus_error *error) {
+    on->request.folder = folder;
+    on->request.command = "test";
+    on->request.every_step = true;
+    on->request.progress = look;
+    on->request.context = on;
+    *error = (locus_error){0};
+    return lab_train(store, &on->request, run, error);
+}
+
+static void assert_fails(scene *on, const char *says) {
+    lab_run run;
+    locus_error error;
+    const locus_status status = train(on, &run, &error);
+    assert_string_equal(error.message, says);
+    assert_int_equal(status, LOCUS_ERROR_IO);
+    lab_run_free(&run);
+}
+
+static void assert_trains(scene *on) {
+    lab_run run;
+    locus_error error;
+    if (train(on, &run, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(run.state, LAB_RUN_DONE);
+    assert_string_equal(run.message, "");
+    lab_run_free(&run);
+}
+
+static lab_run row_of(const char *name) {
+    lab_run run;
+    assert_int_equal(lab_store_run_find(store, name, &run, NULL), LOCUS_OK);
+    return run;
+}
+
+static int64_t number(const char *sql) {
+    int64_t value = -1;
+    assert_int_equal(lab_store_integer(store, sql, &value, NULL), LOCUS_OK);
+    return value;
+}
+
+/* How many rows of a table two runs do not have alike. */
+static void assert_same(const char *one, const char *other) {
+    static const char *const tables[] = {"SELECT name, step, value FROM metric",
+                                         "SELECT \"set\", name, value FROM final"};
+    for (size_t i = 0; i < 2; i++) {
+        char sql[600];
+        snprintf(sql, sizeof sql,
+                 "SELECT count(*) FROM (SELECT * FROM (%s WHERE run = (SELECT id FROM run WHERE name = '%s')) EXCEPT "
+                 "SELECT * FROM (%s WHERE run = (SELECT id FROM run WHERE name = '%s')))",
+                 tables[i], one, tables[i], other);
+        assert_int_equal(number(sql), 0);
+        snprintf(sql, sizeof sql,
+                 "SELECT count(*) FROM (SELECT * FROM (%s WHERE run = (SELECT id FROM run WHERE name = '%s')) EXCEPT "
+                 "SELECT * FROM (%s WHERE run = (SELECT id FROM run WHERE name = '%s')))",
+                 tables[i], other, tables[i], one);
+        assert_int_equal(number(sql), 0);
+    }
+}
+
+/* From now on SQLite refuses a row; the message is what it says. */
+static void refuse(const char *rows, const char *when) {
+    char sql[400];
+    snprintf(sql, sizeof sql,
+             "CREATE TEMP TRIGGER refused BEFORE %s WHEN %s BEGIN SELECT RAISE(ABORT, 'not today'); END", rows, when);
+    execute(sql);
+}
+
+static const char *refused(void) {
+    static char text[1200];
+    snprintf(text, sizeof text, "the run store '%s' failed: not today", store_path);
+    return text;
+}
+
+/* Metrics of a step are all there or none, and what was scored before the failure stays. */
+static void curves_that_cannot_be_written(void **state) {
+    (void)state;
+    scene whole = {.request = {.config = tiny("copy"), .name = "whole"}}, parts = whole;
+    assert_trains(&whole);
+    static const char *const names[] = {"train.loss", "train.gradient_norm", "train.rate", "dev.loss", "dev.accuracy"};
+    parts.request.name = "parts";
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char when[96];
+        snprintf(when, sizeof when, "NEW.step = 4 AND NEW.name = '%s'", names[i]);
+        refuse("INSERT ON main.metric", when);
+        assert_fails(&parts, refused());
+        execute("DROP TRIGGER refused");
+        assert_int_equal(
+            number("SELECT count(*) FROM metric JOIN run ON run.id = run WHERE run.name = 'parts' AND step < 4"), 5);
+        assert_int_equal(number("SELECT count(*) FROM metric WHERE step = 4"), 5);
+        lab_run run = row_of("parts");
+        assert_int_equal(run.state, LAB_RUN_STOPPED);
+        assert_string_equal(run.message, refused());
+        assert_int_equal(run.steps_done, 4);
+        assert_true(run.ended[0] != '\0');
+        lab_run_free(&run);
+    }
+    assert_trains(&parts); /* from the beginning: no checkpoint was due */
+    assert_same("whole", "parts");
+}
+
+/* Scores of a set are all there or none, and the training ends there when it goes on. */
+static void expect_scores(const lab_train_config *config, const char *name, const char *const (*refusals)[2],
+                          size_t count) {
+    char whole_name[32];
+    snprintf(whole_name, sizeof whole_name, "%s-whole", name);
+    scene whole = {.request = {.config = *config, .name = whole_name}}, parts = whole;
+    parts.request.name = name;
+    assert_trains(&whole);
+    for (size_t i = 0; i < count; i++) {
+        char when[96], sql[200];
+        snprintf(when, sizeof when, "NEW.\"set\" LIKE '%s' AND NEW.name = '%s'", refusals[i][0], refusals[i][1]);
+        refuse("INSERT ON main.final", when);
+        assert_fails(&parts, refused());
+        execute("DROP TRIGGER refused");
+        snprintf(sql, sizeof sql,
+                 "SELECT count(*) FROM final JOIN run ON run.id = run WHERE run.name = '%s' AND \"set\" LIKE '%s'",
+                 name, refusals[i][0]);
+        assert_int_equal(number(sql), 0);
+        lab_run run = row_of(name);
+        assert_int_equal(run.state, LAB_RUN_STOPPED);
+        assert_string_equal(run.message, refused());
+        assert_int_equal(run.steps_done, lab_config_steps(config));
+        lab_run_free(&run);
+    }
+    refuse("UPDATE ON main.run", "NEW.state = 1");
+    assert_fails(&parts, refused());
+    execute("DROP TRIGGER refused");
+    assert_trains(&parts);
+    assert_same(whole_name, name);
+}
+
+static void scores_that_cannot_be_written(void **state) {
+    (void)state;
+    static const char *const words[][2] = {{"test", "accuracy"},     {"test", "exact"},     {"test", "loss"},
+                                           {"dev", "accuracy"},      {"dev", "loss"},       {"dev", "best_step"},
+                                           {"test", "greedy_exact"}, {"test:3", "accuracy"}};
+    static const char *const trees[][2] = {{"depth:%", "accuracy"},
+                                           {"depth:%", "exact"},
+                                           {"depth:%", "samples"},
+                                           {"depth:%", "greedy_exact"},
+                                           {"test", "exact"}};
+    const lab_train_config copies = tiny("copy"), reordered = tiny("tree-reorder");
+    expect_scores(&copies, "words", words, COUNT(words));
+    expect_scores(&reordered, "trees", trees, COUNT(trees));
+}
+
+/* Of another size, for one who asks later. */
+static void further_scores(void **state) {
+    (void)state;
+    const lab_task *task = lab_task_find("copy");
+    const lab_outcome outcome = {.task = task,
+                                 .score = {.loss = 1.0, .tokens = 4, .correct = 2, .samples = 2, .exact = 1}};
+    lab_run run = row_of("words");
+    locus_error error = {0};
+    const int64_t before = number("SELECT count(*) FROM final");
+    refuse("INSERT ON main.final", "NEW.name = 'exact'");
+    assert_int_equal(lab_train_store(store, &run, 7, &outcome, &error), LOCUS_ERROR_IO);
+    assert_string_equal(error.message, refused());
+    assert_int_equal(number("SELECT count(*) FROM final"), before);
+    execute("DROP TRIGGER refused");
+    assert_int_equal(lab_train_store(store, &run, 7, &outcome, &error), LOCUS_OK);
+    assert_int_equal(
+        number("SELECT count(*) FROM final WHERE \"set\" = 'test:7' AND name = 'accuracy' AND value = 0.5"), 1);
+    assert_int_equal(number("SELECT count(*) FROM final WHERE \"set\" = 'test:7' AND name = 'exact' AND value = 0.5"),
+                     1);
+    assert_int_equal(number("SELECT count(*) FROM final WHERE \"set\" = 'test:7' AND name = 'loss' AND value = 0.25"),
+                     1);
+    lab_run_free(&run);
+}
+
+/* The row itself: the training begins again, and what cannot be thrown away stays. */
+static void rows_that_cannot_be_written(void **state) {
+    (void)state;
+    scene on = {.request = {.config = tiny("copy"), .name = "rows"}};
+    refuse("UPDATE ON main.run", "NEW.steps_done = 0");
+    assert_fails(&on, refused());
+    execute("DROP TRIGGER refused");
+    refuse("UPDATE ON main.run", "NEW.steps_done = 2");
+    assert_fails(&on, refused());
+    execute("DROP TRIGGER refused");
+    assert_trains(&on);
+    assert_same("whole", "rows");
+    on.request.restart = true;
+    refuse("DELETE ON main.run", "OLD.name = 'rows'");
+    assert_fails(&on, refused()); /* and the run is still there */
+    execute("DROP TRIGGER refused");
+    assert_same("whole", "rows");
+    assert_int_equal(access(scratch_path("runs/rows/best.safetensors"), F_OK), 0);
+    on.request.restart = false;
+    assert_trains(&on);
+}
+
+/* ---- files ---- */
+
+static const char *sentence(const char *format, const char *path, const char *reason) {
+    static char text[1400];
+    snprintf(text, sizeof text, format, path, reason);
+    return text;
+}
+
+/* A folder where a checkpoint belongs. */
+static void files_that_cannot_be_written(void **state) {
+    (void)state;
+    static const char *const names[] = {"last.safetensors", "best.safetensors"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char name[32], path[64], blocked[1024];
+        snprintf(name, sizeof name, "blocked-%zu", i);
+        snprintf(path, sizeof path, "runs/%s/%s", name, names[i]);
+        snprintf(blocked, sizeof blocked, "%s", scratch_path(path));
+        scene on = {.request = {.config = tiny("copy"), .name = name}, .blocked = blocked};
+        assert_fails(&on, sentence("cannot write '%s': %s", blocked, "Is a directory"));
+        lab_run run = row_of(name);
+        assert_int_equal(run.state, LAB_RUN_STOPPED);
+        assert_string_equal(run.message, sentence("cannot write '%s': %s", blocked, "Is a directory"));
+        assert_int_equal(run.steps_done, 4);
+        lab_run_free(&run);
+        on.blocked = NULL;
+        on.request.restart = true;
+        assert_fails(&on, sentence("cannot remove '%s': %s", blocked, "Is a directory"));
+        assert_int_equal(rmdir(blocked), 0);
+        on.request.restart = false;
+        assert_trains(&on);
+        assert_same("whole", name);
+    }
+}
+
+/* The state of a training that is done is kept for those that go on from it. */
+static void states_that_cannot_be_kept(void **state) {
+    (void)state;
+    char kept[1024], last[1024];
+    scene on = {.request = {.config = tiny("copy"), .name = "kept", .keep_state = true}, .blocked = kept};
+    snprintf(kept, sizeof kept, "%s", scratch_path("runs/kept/state.safetensors"));
+    snprintf(last, sizeof last, "%s", scratch_path("runs/kept/last.safetensors"));
+    assert_fails(&on, sentence("cannot rename '%s': %s", last, "Is a directory"));
+    assert_int_equal(access(last, F_OK), 0);
+    on.blocked = NULL;
+    assert_fails(&on, sentence("cannot rename '%s': %s", last, "Is a directory")); /* done, but for that */
+    on.request.restart = true;
+    assert_fails(&on, sentence("cannot remove '%s': %s", kept, "Is a directory"));
+    on.request.restart = false;
+    assert_int_equal(rmdir(kept), 0);
+    assert_trains(&on);
+    assert_same("whole", "kept");
+    struct stat facts;
+    assert_true(stat(kept, &facts) == 0 && S_ISREG(facts.st_mode));
+    assert_int_not_equal(access(last, F_OK), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_that_are_gone),          cmocka_unit_test(curves_that_cannot_be_written),
+        cmocka_unit_test(scores_that_cannot_be_written), cmocka_unit_test(further_scores),
+        cmocka_unit_test(rows_that_cannot_be_written),   cmocka_unit_test(files_that_cannot_be_written),
+        cmocka_unit_test(states_that_cannot_be_kept),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
