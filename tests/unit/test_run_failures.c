@@ -7,6 +7,7 @@
 #include "train/outcome.h"
 #include "train/store/run_export.h"
 #include "train/store/run_file.h"
+#include "train/store/store_merge.h"
 #include "train/store/store_sql.h"
 #include "train/train.h"
 #include "unit/scratch_folder.h"
@@ -546,12 +547,94 @@ static void states_that_cannot_be_kept(void **state) {
     assert_int_not_equal(access(last, F_OK), 0);
 }
 
+/* ---- from elsewhere ---- */
+
+/* All runs of the store as a file, and as a store. */
+typedef struct origin {
+    char file[1024], store[1024];
+} origin;
+
+static locus_status take_file(const origin *from, locus_error *error) {
+    lab_run_file_content content;
+    const locus_status status = lab_run_file_read(store, from->file, &content, error);
+    assert_int_equal(content.added > 0, status == LOCUS_OK);
+    assert_null(content.table);
+    return status;
+}
+
+static locus_status take_store(const origin *from, locus_error *error) {
+    const lab_merge_request request = {.path = from->store, .folder = folder};
+    lab_merge_result result;
+    const locus_status status = lab_store_merge(store, &request, &result, error);
+    assert_int_equal(result.added > 0, status == LOCUS_OK);
+    return status;
+}
+
+/* Into a store that is empty, or has a run: all or nothing. */
+static void expect_taken(const origin *from, const char *name, bool empty,
+                         locus_status (*take)(const origin *from, locus_error *error)) {
+    static const char *const tables[] = {"metric", "final", "imported", "note", "parent"};
+    lab_store *const before = store;
+    locus_error error = {0};
+    char path[1024], says[1200];
+    snprintf(path, sizeof path, "%s", scratch_path(name));
+    assert_int_equal(lab_store_open(&store, path, NULL), LOCUS_OK);
+    if (!empty)
+        plant();
+    const int64_t runs = number("SELECT count(*) FROM run"), points = number("SELECT count(*) FROM metric"),
+                  scores_there = number("SELECT count(*) FROM final");
+    snprintf(says, sizeof says, "the run store '%s' failed: not today", path);
+    for (size_t i = 0; i < COUNT(tables); i++) {
+        char rows[64];
+        snprintf(rows, sizeof rows, "INSERT ON main.%s", tables[i]);
+        refuse(rows, "1");
+        assert_int_equal(take(from, &error), LOCUS_ERROR_IO);
+        assert_string_equal(error.message, says);
+        execute("DROP TRIGGER refused");
+        assert_int_equal(number("SELECT count(*) FROM run"), runs);
+        assert_int_equal(number("SELECT count(*) FROM metric"), points);
+        assert_int_equal(number("SELECT count(*) FROM final"), scores_there);
+        assert_int_equal(number("SELECT count(*) FROM imported") + number("SELECT count(*) FROM note"), 0);
+    }
+    assert_int_equal(take(from, &error), LOCUS_OK);
+    lab_run run = row_of("whole");
+    assert_true(run.imported);
+    assert_string_equal(run.note, "seen");
+    assert_string_equal(run.parent, "older");
+    lab_run_free(&run);
+    assert_int_equal(number("SELECT count(*) FROM metric JOIN run ON run.id = run WHERE run.name = 'whole'"), 10);
+    assert_true(number("SELECT count(*) FROM final JOIN run ON run.id = run WHERE run.name = 'whole'") > 6);
+    lab_store_close(&store);
+    store = before;
+}
+
+static void imports_that_fail(void **state) {
+    (void)state;
+    origin from;
+    lab_run *runs, run = row_of("whole");
+    size_t count;
+    snprintf(from.file, sizeof from.file, "%s", scratch_path("runs.json"));
+    snprintf(from.store, sizeof from.store, "%s", store_path);
+    assert_int_equal(lab_store_run_note(store, run.id, "seen", NULL), LOCUS_OK);
+    assert_int_equal(lab_store_run_parent(store, run.id, "older", NULL), LOCUS_OK);
+    assert_int_equal(lab_store_runs(store, NULL, &runs, &count, NULL), LOCUS_OK);
+    assert_int_equal(lab_run_file_write(store, runs, count, NULL, from.file, NULL), LOCUS_OK);
+    expect_taken(&from, "a.db", true, take_file);
+    expect_taken(&from, "b.db", false, take_file);
+    lab_runs_free(runs, count);
+    lab_run_free(&run);
+    /* One of each training: copies of it are known. */
+    execute("DELETE FROM run WHERE name <> 'whole'");
+    expect_taken(&from, "c.db", true, take_store);
+    expect_taken(&from, "d.db", false, take_store);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_that_are_gone),          cmocka_unit_test(curves_that_cannot_be_written),
         cmocka_unit_test(scores_that_cannot_be_written), cmocka_unit_test(further_scores),
         cmocka_unit_test(rows_that_cannot_be_written),   cmocka_unit_test(files_that_cannot_be_written),
-        cmocka_unit_test(states_that_cannot_be_kept),
+        cmocka_unit_test(states_that_cannot_be_kept),    cmocka_unit_test(imports_that_fail),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
