@@ -198,6 +198,61 @@ static void epochs_are_told(void **state) {
     lab_run_free(&run);
 }
 
+/* ---- what was learned ---- */
+
+static double final_of(int64_t run, const char *set, const char *name) {
+    lab_final *finals;
+    size_t count;
+    double found = -1;
+    assert_int_equal(lab_store_finals(store, run, &finals, &count, NULL), LOCUS_OK);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, name) == 0)
+            found = finals[i].value;
+    free(finals);
+    return found;
+}
+
+/* Words of two symbols, which are soon learned: accuracy passes both marks on its way to 1. */
+static void the_curve_in_numbers(void **state) {
+    (void)state;
+    lab_train_config config = words();
+    config.data.words.symbols = 2;
+    config.train_samples = 32;
+    config.dev_samples = 40;
+    config.batch = 32;
+    config.steps = 100;
+    config.evaluate_every = 5;
+    config.rate_peak = 0.02;
+    config.model.dropout = config.model.attention_dropout = 0;
+    witness seen = {.count = 0};
+    lab_run run = train(&config, "learns", false, &seen);
+    lab_metric *accuracy, *loss;
+    size_t count, losses, best = 0;
+    assert_int_equal(lab_store_metrics(store, run.id, "dev.accuracy", &accuracy, &count, NULL), LOCUS_OK);
+    assert_int_equal(lab_store_metrics(store, run.id, "dev.loss", &loss, &losses, NULL), LOCUS_OK);
+    assert_int_equal(count, 20);
+    assert_int_equal(losses, 20);
+    static const double marks[] = {0.90, 0.99};
+    static const char *const names[] = {"steps_to_90", "steps_to_99"};
+    for (size_t m = 0; m < 2; m++) {
+        double step = -1;
+        for (size_t i = count; i > 0; i--)
+            step = accuracy[i - 1].value >= marks[m] ? (double)accuracy[i - 1].step : step;
+        assert_true(step > 3 && step < 60); /* not at once, but before the end */
+        assert_true(same(final_of(run.id, "dev", names[m]), step));
+    }
+    for (size_t i = 1; i < count; i++)
+        best = loss[i].value < loss[best].value ? i : best;
+    assert_true(same(final_of(run.id, "dev", "best_step"), (double)loss[best].step));
+    assert_true(same(final_of(run.id, "dev", "loss"), loss[best].value));
+    assert_true(same(final_of(run.id, "dev", "accuracy"), accuracy[best].value));
+    assert_true(same(final_of(run.id, "test", "accuracy"), 1) && same(final_of(run.id, "test", "exact"), 1));
+    assert_true(same(final_of(run.id, "test", "greedy_exact"), 1));
+    free(accuracy);
+    free(loss);
+    lab_run_free(&run);
+}
+
 /* ---- the row ---- */
 
 static void expect_time(const char *text) {
@@ -258,9 +313,8 @@ static void the_whole_row(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_step_is_told),
-        cmocka_unit_test(not_each_step_is_told),
-        cmocka_unit_test(epochs_are_told),
+        cmocka_unit_test(each_step_is_told), cmocka_unit_test(not_each_step_is_told),
+        cmocka_unit_test(epochs_are_told),   cmocka_unit_test(the_curve_in_numbers),
         cmocka_unit_test(the_whole_row),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
