@@ -101,6 +101,72 @@ static size_t tokens_of(const lab_batch *batch) {
     return batch->input_offsets[batch->samples] + batch->target_offsets[batch->samples];
 }
 
+/* Dealt plainly: the longest first (of equal ones the first), each to the part with the fewest tokens of those with room
+ * (of equal ones the first). */
+static void deal(size_t count, const size_t *tokens, size_t parts, size_t *part_of) {
+    size_t held[64] = {0}, left[64];
+    bool dealt[64] = {false};
+    for (size_t p = 0; p < parts; p++)
+        left[p] = lab_cut_samples((lab_cut){p, parts}, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t longest = count, least = parts;
+        for (size_t s = 0; s < count; s++)
+            if (!dealt[s] && (longest == count || tokens[s] > tokens[longest]))
+                longest = s;
+        for (size_t p = 0; p < parts; p++)
+            if (left[p] > 0 && (least == parts || held[p] < held[least]))
+                least = p;
+        dealt[longest] = true;
+        part_of[longest] = least;
+        held[least] += tokens[longest];
+        left[least]--;
+    }
+}
+
+/* The part has the whole batch's samples that were dealt to it, in their order. */
+static void assert_part(const lab_batch *part, const lab_batch *whole, const size_t *part_of, size_t p) {
+    size_t at = 0;
+    for (size_t s = 0; s < whole->samples; s++) {
+        const size_t from = whole->input_offsets[s], count = whole->input_offsets[s + 1] - from;
+        const size_t first = whole->target_offsets[s], targets = whole->target_offsets[s + 1] - first;
+        if (part_of[s] != p)
+            continue;
+        assert_true(at < part->samples && part->input_offsets[at + 1] - part->input_offsets[at] == count);
+        assert_int_equal(part->target_offsets[at + 1] - part->target_offsets[at], targets);
+        assert_memory_equal(part->input + part->input_offsets[at], whole->input + from, count * sizeof(int32_t));
+        assert_memory_equal(part->target + part->target_offsets[at], whole->target + first, targets * sizeof(int32_t));
+        at++;
+    }
+    assert_int_equal(at, part->samples);
+}
+
+static void test_dealt(void **state) {
+    (void)state;
+    enum { SAMPLES = 150, BATCH = 64 };
+    lab_dataset set = draw_set("tree-copy", LAB_ORDER_DEPTH, SAMPLES); /* of which many are as large as others */
+    lab_batcher batcher, whole_batcher;
+    const lab_batch *batch, *whole;
+    assert_int_equal(lab_batcher_create(&batcher, &set, BATCH, 3, NULL), LOCUS_OK);
+    assert_int_equal(lab_batcher_create(&whole_batcher, &set, BATCH, 3, NULL), LOCUS_OK);
+    for (uint64_t step = 0; step < 4; step++) {
+        for (size_t parts = 2; parts <= 64; parts *= 2) {
+            size_t tokens[BATCH], part_of[BATCH];
+            assert_int_equal(lab_batcher_step(&whole_batcher, step, &whole, NULL), LOCUS_OK);
+            for (size_t s = 0; s < whole->samples; s++)
+                tokens[s] = whole->input_offsets[s + 1] - whole->input_offsets[s] + whole->target_offsets[s + 1] -
+                            whole->target_offsets[s];
+            deal(whole->samples, tokens, parts, part_of);
+            for (size_t p = parts; p > 0; p--) {
+                assert_int_equal(lab_batcher_cut(&batcher, step, (lab_cut){p - 1, parts}, &batch, NULL), LOCUS_OK);
+                assert_part(batch, whole, part_of, p - 1);
+            }
+        }
+    }
+    lab_batcher_destroy(&batcher);
+    lab_batcher_destroy(&whole_batcher);
+    lab_dataset_destroy(&set);
+}
+
 /* A batch in parts: every sample once, as many in each as a cut says, and no part much longer than the mean, although
  * trees are of all sizes. */
 static void test_parts(void **state) {
@@ -370,10 +436,9 @@ static void test_cut_paths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches),   cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_groups),    cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_finals),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_cut_paths), cmocka_unit_test(test_cut_chain),
+        cmocka_unit_test(test_batches), cmocka_unit_test(test_parts),     cmocka_unit_test(test_dealt),
+        cmocka_unit_test(test_groups),  cmocka_unit_test(test_resume),    cmocka_unit_test(test_finals),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_cut_paths), cmocka_unit_test(test_cut_chain),
         cmocka_unit_test(test_greedy), /* starts threads of its own: last */
     };
     return cmocka_run_group_tests(tests, training_setup, training_teardown);
