@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A pretrained encoder through the training loop: a small one (tools/golden_bert.py) on pieces of expressions. */
 #include "golden/bert_case.h"
+#include "io/file.h"
 #include "io/safetensors.h"
 #include "text/wordpiece.h"
 #include "train/configuration/config.h"
@@ -186,11 +187,87 @@ static void test_refusals(void **state) {
     assert_int_equal(lab_train_config_pretrained(&addition, pretrained_folder(), &error), LOCUS_ERROR_ARGUMENT);
 }
 
+/* What is published of the fine-tuning stands in the place of whatever the configuration had; budgets take fewer
+ * samples. */
+static void test_published(void **state) {
+    (void)state;
+    static const struct {
+        const char *budget;
+        size_t samples[3];
+    } budgets[] = {{"smoke", {96, 32, 128}}, {"quick", {800, 200, 500}}, {"paper", {7, 8, 9}}};
+    for (size_t i = 0; i < 3; i++) {
+        lab_train_config config;
+        const char *folder = pretrained_folder();
+        assert_int_equal(
+            lab_train_config_budget(&config, lab_task_find("listops"), budgets[i].budget, LAB_SETUP_PAPER, NULL),
+            LOCUS_OK);
+        config.train_samples = 7, config.dev_samples = 8, config.test_samples = 9;
+        config.optimizer = (lab_optimizer_config){0.5, 0.5, 0.5, 0.5, LAB_DECAY_DECOUPLED, 0.5};
+        config.rate_peak = config.rate_initial = config.rate_final = config.rate_factor = config.warmup_share = 0.5;
+        config.steps = config.epochs = config.evaluate_every = config.rate_epochs = config.patience = 77;
+        config.batch = 77;
+        config.model.attention_dropout_on = LOCUS_DROPOUT_LOGITS;
+        config.pretrained_digest = 1;
+        assert_int_equal(lab_train_config_pretrained(&config, folder, NULL), LOCUS_OK);
+        const size_t samples[] = {config.train_samples, config.dev_samples, config.test_samples};
+        assert_memory_equal(samples, budgets[i].samples, sizeof samples);
+        const lab_optimizer_config *o = &config.optimizer;
+        const double found[] = {o->beta1,
+                                o->beta2,
+                                o->epsilon,
+                                o->weight_decay,
+                                o->clip,
+                                config.rate_peak,
+                                config.rate_initial,
+                                config.rate_final,
+                                config.rate_factor,
+                                config.warmup_share};
+        static const double wanted[] = {0.9, 0.999, 1e-8, 1e-5, 1, 1e-4, 1e-4, 0, 0.1, 0};
+        for (size_t f = 0; f < sizeof wanted / sizeof *wanted; f++)
+            assert_true(fabs(found[f] - wanted[f]) < 1e-15);
+        assert_int_equal(o->decay, LAB_DECAY_COUPLED);
+        assert_int_equal(config.schedule, LAB_SCHEDULE_STEPS);
+        assert_true(config.batch == 8 && config.steps == 0 && config.epochs == 7 && config.evaluate_every == 0);
+        assert_true(config.rate_epochs == 3 && config.patience == 3);
+        assert_ptr_equal(config.pretrained, folder);
+        assert_true(config.pretrained_digest > 1 && config.pretrained_digest == digest_now(folder));
+        assert_int_equal(config.model.architecture, LAB_TEXT_CLASSIFIER);
+        assert_int_equal(config.model.classes, 10);
+        assert_int_equal(config.model.attention_dropout_on, LOCUS_DROPOUT_LOGITS);
+        assert_int_equal(config.data.most_pieces, 16); /* the encoder's places */
+    }
+    static const size_t places[][2] = {{511, 511}, {512, 512}, {513, 512}};
+    for (size_t i = 0; i < 3; i++) {
+        lab_train_config config;
+        const char *folder = pretrained_folder();
+        char *text, *changed;
+        size_t bytes;
+        assert_int_equal(lab_train_config_budget(&config, lab_task_find("listops"), "smoke", LAB_SETUP_PAPER, NULL),
+                         LOCUS_OK);
+        assert_int_equal(lab_file_read(scratch_path("config.json"), &text, &bytes, NULL), LOCUS_OK);
+        char *at = strstr(text, "_embeddings\": 16");
+        changed = malloc(bytes + 8);
+        assert_true(at != NULL && changed != NULL);
+        at += strlen("_embeddings\": ");
+        const int length = snprintf(changed, bytes + 8, "%.*s%zu%s", (int)(at - text), text, places[i][0], at + 2);
+        scratch_write("config.json", changed, (size_t)length);
+        assert_int_equal(lab_train_config_pretrained(&config, folder, NULL), LOCUS_OK);
+        assert_int_equal(config.data.most_pieces, places[i][1]);
+        free(text);
+        free(changed);
+    }
+    lab_train_config words;
+    locus_error error = {0};
+    assert_int_equal(lab_train_config_budget(&words, lab_task_find("copy"), "smoke", LAB_SETUP_PAPER, NULL), LOCUS_OK);
+    assert_int_equal(lab_train_config_pretrained(&words, pretrained_folder(), &error), LOCUS_ERROR_ARGUMENT);
+    assert_string_equal(error.message, "copy has no classes for a pretrained encoder to tell");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fine_tuning),  cmocka_unit_test(test_vocabulary_is_identity),
         cmocka_unit_test(test_begins_there), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_pieces),       cmocka_unit_test(test_published),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

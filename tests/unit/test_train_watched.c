@@ -114,6 +114,18 @@ static double metric(int64_t run, const char *name, uint64_t step) {
     return found;
 }
 
+static double final_of(int64_t run, const char *set, const char *name) {
+    lab_final *finals;
+    size_t count;
+    double found = -1;
+    assert_int_equal(lab_store_finals(store, run, &finals, &count, NULL), LOCUS_OK);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, name) == 0)
+            found = finals[i].value;
+    free(finals);
+    return found;
+}
+
 static bool same(double a, double b) {
     return isnan(a) ? isnan(b) : fabs(a - b) <= 1e-12 * fabs(b);
 }
@@ -162,13 +174,15 @@ static void each_step_is_told(void **state) {
     lab_run_free(&run);
 }
 
-/* A few times a second are enough, but for the first word and the last step. */
+/* A few times a second are enough, but for the first word and the last step. What is not decoded has no score of it. */
 static void not_each_step_is_told(void **state) {
     (void)state;
     lab_train_config config = words();
     witness seen = {.count = 0};
+    config.greedy_samples = 0;
     const double began = lab_seconds();
     lab_run run = train(&config, "seldom", false, &seen);
+    assert_true(final_of(run.id, "test", "accuracy") >= 0 && final_of(run.id, "test", "greedy_exact") < 0);
     if (lab_seconds() - began < 0.2)
         assert_int_equal(seen.count, 2);
     assert_true(seen.count >= 2 && seen.seen[0].step == 0);
@@ -199,18 +213,6 @@ static void epochs_are_told(void **state) {
 }
 
 /* ---- what was learned ---- */
-
-static double final_of(int64_t run, const char *set, const char *name) {
-    lab_final *finals;
-    size_t count;
-    double found = -1;
-    assert_int_equal(lab_store_finals(store, run, &finals, &count, NULL), LOCUS_OK);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, name) == 0)
-            found = finals[i].value;
-    free(finals);
-    return found;
-}
 
 /* Words of two symbols, which are soon learned: accuracy passes both marks on its way to 1. */
 static void the_curve_in_numbers(void **state) {
