@@ -91,8 +91,9 @@ locus_status lab_answering_next(lab_answering *j, locus_error *error) {
 /* The last token that a prompt gets is not read. Nothing begins that cannot be finished. */
 static locus_status check_length(const lab_answering *j, size_t prompt, size_t limit, locus_error *error) {
     locus_error found;
-    if (lab_model_reaches(j->model, prompt + limit - 1, &found) == LOCUS_OK)
-        return LOCUS_OK;
+    const locus_status status = lab_model_reaches(j->model, prompt + limit - 1, &found);
+    if (status == LOCUS_OK || status == LOCUS_ERROR_MEMORY)
+        return status == LOCUS_OK ? LOCUS_OK : lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "out of memory");
     return prompt > 1 && lab_model_reaches(j->model, prompt, &found) != LOCUS_OK
                ? lab_fail(error, LOCUS_ERROR_IO, NULL, "the prompt's %zu tokens are too many: %s", prompt,
                           found.message)

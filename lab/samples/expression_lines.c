@@ -2,6 +2,7 @@
 /* See expression_lines.h. */
 #include "samples/expression_lines.h"
 
+#include "io/fail.h"
 #include "io/file.h"
 #include "samples/sample_lines.h"
 #include "task/listops/listops.h"
@@ -103,8 +104,10 @@ static locus_status read_object(const lab_line_place *at, const cJSON *root, lab
         return lab_place_fail(at, "\"target\" is no class from 0 to 9");
     if (text == NULL)
         return lab_place_fail(at, "\"input_text\" is missing: the expression as text");
-    if (lab_listops_append(builder, text, target->valueint, &error) != LOCUS_OK)
-        return lab_place_fail(at, "%s", error.message);
+    const locus_status status = lab_listops_append(builder, text, target->valueint, &error);
+    if (status != LOCUS_OK)
+        return status == LOCUS_ERROR_MEMORY ? lab_fail_memory(at->error, "an expression")
+                                            : lab_place_fail(at, "%s", error.message);
     return same_tokens(cJSON_GetObjectItemCaseSensitive(root, "input"), &builder->reader)
                ? LOCUS_OK
                : lab_place_fail(at, "\"input\" is not the tokens of \"input_text\"");

@@ -93,8 +93,11 @@ static locus_status prompt_tokens(const lab_writing *writing, const char *text, 
         *tokens = malloc((bytes + 1) * sizeof **tokens);
         return *tokens == NULL ? no_memory(error) : problem_tokens(writing, text, source, *tokens, error);
     }
-    if (lab_tokenizer_encode(writing->tokenizer, text, bytes, tokens, count, &found) != LOCUS_OK)
-        return lab_fail(error, LOCUS_ERROR_IO, NULL, "%s: %s", place_text(source), found.message);
+    const locus_status status = lab_tokenizer_encode(writing->tokenizer, text, bytes, tokens, count, &found);
+    if (status != LOCUS_OK)
+        return status == LOCUS_ERROR_MEMORY
+                   ? no_memory(error)
+                   : lab_fail(error, LOCUS_ERROR_IO, NULL, "%s: %s", place_text(source), found.message);
     return *count > 0 ? LOCUS_OK
                       : lab_fail(error, LOCUS_ERROR_IO, NULL,
                                  "%s: the text has no tokens; a decoder needs one to begin with", place_text(source));

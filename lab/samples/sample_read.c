@@ -3,6 +3,7 @@
  * any. */
 #include "samples/sample_lines.h"
 
+#include "io/fail.h"
 #include "io/file.h"
 #include "io/grow.h"
 #include "task/symbol_tree.h"
@@ -37,51 +38,54 @@ static bool make_room(tokens *list) {
     return true;
 }
 
-/* Appends one array of ids; "memory", or what is wrong with it. */
+static locus_status fail_memory(const lab_line_place *at) {
+    return lab_fail(at->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for a line of %s", at->path);
+}
+
+static const char no_memory[] = "memory";
+
+/* Appends one array of ids. NULL, or what it needs. */
 static const char *push_ids(tokens *list, const cJSON *array) {
     const cJSON *item;
     if (!cJSON_IsArray(array))
         return "an array of token ids";
     if (!make_room(list)) /* where all samples are empty, too: a set has arrays */
-        return "memory";
+        return no_memory;
     cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > 1e9 ||
             floor(item->valuedouble) != item->valuedouble)
             return "whole numbers from 0";
         if (!make_room(list))
-            return "memory";
+            return no_memory;
         list->ids[list->count++] = (int32_t)item->valuedouble;
     }
-    return push_sample(list) ? NULL : "memory";
+    return push_sample(list) ? NULL : no_memory;
 }
 
-/* The texts of an array of n strings, from malloc; NULL: it is no such array. */
-static const char **strings(const cJSON *array, size_t n) {
-    const char **texts = calloc(n + 1, sizeof *texts);
+static bool are_strings(const cJSON *array, size_t n) {
     const cJSON *item;
     size_t count = 0;
     cJSON_ArrayForEach(item, array) {
-        if (texts == NULL || count >= n || !cJSON_IsString(item)) {
-            free(texts);
-            return NULL;
-        }
-        texts[count++] = item->valuestring;
+        if (!cJSON_IsString(item))
+            return false;
+        count++;
     }
-    if (count != n) {
-        free(texts);
-        return NULL;
-    }
-    return texts;
+    return count == n;
 }
 
 /* The nodes of the sample that was pushed last: the tree's nodes stand in the order of the tokens. */
 static locus_status push_nodes(tokens *list, const cJSON *array, locus_error *error) {
     size_t start = list->offsets[list->samples - 1], n = list->count - start;
-    const char **paths = n > 0 ? strings(array, n) : NULL;
-    if (paths == NULL) {
+    if (n == 0 || !are_strings(array, n)) {
         snprintf(error->message, sizeof error->message, "one path (a string) for each token, of one token at least");
         return LOCUS_ERROR_SPEC;
     }
+    const char **paths = calloc(n, sizeof *paths);
+    if (paths == NULL)
+        return LOCUS_ERROR_MEMORY;
+    const cJSON *item = array->child;
+    for (size_t i = 0; i < n; i++, item = item->next)
+        paths[i] = item->valuestring;
     lab_tree tree = {0};
     locus_status status = lab_tree_from_paths(&tree, n, list->ids + start, paths, error);
     for (size_t i = 0; status == LOCUS_OK && i < n; i++) {
@@ -102,14 +106,15 @@ static locus_status read_side(const lab_line_place *at, const cJSON *root, const
         list->trees = paths != NULL;
     const char *wrong = push_ids(list, cJSON_GetObjectItemCaseSensitive(root, name));
     if (wrong != NULL)
-        return lab_place_fail(at, "\"%s\" needs %s", name, wrong);
+        return wrong == no_memory ? fail_memory(at) : lab_place_fail(at, "\"%s\" needs %s", name, wrong);
     if (list->trees != (paths != NULL)) {
         return lab_place_fail(at, "\"%s\" is %s, unlike the lines before: a file holds words or trees", field,
                               paths == NULL ? "missing" : "there");
     }
-    if (paths != NULL && push_nodes(list, paths, &error) != LOCUS_OK)
-        return lab_place_fail(at, "\"%s\": %s", field, error.message);
-    return LOCUS_OK;
+    const locus_status status = paths != NULL ? push_nodes(list, paths, &error) : LOCUS_OK;
+    if (status == LOCUS_ERROR_MEMORY)
+        return fail_memory(at);
+    return status == LOCUS_OK ? LOCUS_OK : lab_place_fail(at, "\"%s\": %s", field, error.message);
 }
 
 /* A file while it is read. */

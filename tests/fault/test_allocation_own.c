@@ -2,6 +2,9 @@
 /* Every allocation on the way from files of one's own to sets fails once, one after another: pairs, labelled
  * sequences and pictures are looked at, drawn, kept and read by what was kept; each failure is told as MEMORY, and
  * nothing leaks (address sanitizer). */
+#include "samples/expression_lines.h"
+#include "samples/prompts.h"
+#include "samples/sample_lines.h"
 #include "task/images/own_pictures.h"
 #include "task/images/picture_pixels.h"
 #include "task/own/labelled.h"
@@ -79,6 +82,80 @@ static locus_status pictures_way(locus_error *error) {
     return status == LOCUS_OK ? draw("images", &kept, error) : status;
 }
 
+/* Where there is one file, it is parted. */
+static locus_status parted_way(locus_error *error) {
+    const lab_task_options options = {.path = file};
+    lab_class_facts facts;
+    locus_status status = lab_labelled_look(&options, 0, &facts, error);
+    if (status == LOCUS_OK) {
+        lab_class_facts_free(&facts);
+        status = draw("classify", &options, error);
+    }
+    return status == LOCUS_OK ? draw("pairs", &options, error) : status;
+}
+
+/* What is typed is read by what is kept. */
+static locus_status typed_pair_way(locus_error *error) {
+    const lab_task_options kept = {.kept = folder};
+    lab_dataset set;
+    const locus_status status = lab_pairs_typed(&set, &kept, "0 2", error);
+    if (status == LOCUS_OK)
+        lab_dataset_destroy(&set);
+    return status;
+}
+
+static locus_status typed_sample_way(locus_error *error) {
+    const lab_task_options kept = {.kept = folder};
+    const lab_task *task = lab_task_find("classify");
+    const int32_t tokens[] = {0, 2};
+    lab_token_name names[2];
+    lab_dataset set = {0};
+    locus_status status = lab_labelled_sample(&set, task, &kept, "0 2", error);
+    lab_dataset_destroy(&set);
+    return status == LOCUS_OK ? lab_labelled_names(names, task, &kept, tokens, 2, error) : status;
+}
+
+/* Samples as lines, read, written and read again. */
+static locus_status lines_way(locus_error *error) {
+    const lab_task *task = NULL;
+    lab_dataset set;
+    char again[128];
+    snprintf(again, sizeof again, "%s/again.jsonl", folder);
+    locus_status status = lab_samples_read(&set, &task, file, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = lab_samples_save(&set, lab_task_find("copy"), again, error);
+    lab_dataset_destroy(&set);
+    if (status == LOCUS_OK && (status = lab_samples_read(&set, &task, again, error)) == LOCUS_OK)
+        lab_dataset_destroy(&set);
+    unlink(again);
+    return status;
+}
+
+static locus_status prompts_way(locus_error *error) {
+    lab_writing writing = {.task = lab_task_find("text"), .vocabulary = 256};
+    lab_prompts prompts = {.count = 0};
+    locus_status status = lab_tokenizer_open_bytes(&writing.tokenizer, error);
+    if (status == LOCUS_OK)
+        status = lab_prompts_lines(&prompts, &writing, file, error);
+    lab_prompts_free(&prompts);
+    lab_writing_close(&writing);
+    return status;
+}
+
+static locus_status expressions_way(locus_error *error) {
+    const lab_task *task = lab_task_find("listops");
+    lab_dataset set = {0};
+    char again[128];
+    snprintf(again, sizeof again, "%s/again.jsonl", folder);
+    locus_status status = lab_expressions_read(&set, task, file, LAB_ASKED_DIGIT, error);
+    if (status == LOCUS_OK)
+        status = lab_samples_save(&set, task, again, error);
+    lab_dataset_destroy(&set);
+    unlink(again);
+    return status;
+}
+
 /* ---- one failure after another ---- */
 
 static void every_failure(locus_status (*way)(locus_error *error)) {
@@ -112,6 +189,40 @@ static void test_labels(void **state) {
     static const char lines[] = "{\"input_text\": \"a b\", \"label\": \"x\"}\n{\"input_text\": \"b\", \"label\": 2}\n";
     put(file, lines, sizeof lines - 1);
     every_failure(labels_way);
+}
+
+static void test_parted(void **state) {
+    (void)state;
+    char lines[1024] = "";
+    for (int i = 0; i < 12; i++)
+        snprintf(lines + strlen(lines), sizeof lines - strlen(lines),
+                 "{\"input_text\": \"a b\", \"target_text\": \"b\", \"label\": %d}\n", i % 2);
+    put(file, lines, strlen(lines));
+    every_failure(parted_way);
+}
+
+static void test_typed(void **state) {
+    (void)state;
+    static const char lines[] = "{\"input\": [0, 2], \"target\": [1], \"label\": 1}\n"
+                                "{\"input\": [0], \"target\": [1], \"label\": 2}\n";
+    const lab_task_options options = {.path = file, .dev = file, .test = file};
+    put(file, lines, sizeof lines - 1);
+    assert_int_equal(lab_pairs_keep(&options, 0, folder, NULL), LOCUS_OK);
+    every_failure(typed_pair_way);
+    assert_int_equal(lab_labelled_keep(&options, 0, folder, NULL), LOCUS_OK);
+    every_failure(typed_sample_way);
+}
+
+static void test_lines(void **state) {
+    (void)state;
+    static const char trees[] = "{\"input\": [3, 2], \"input_paths\": [\"0\", \"1\"], \"target\": [2, 1, 1], "
+                                "\"target_paths\": [\"0\", \"1\", \"2\"]}\n";
+    static const char sums[] = "{\"input\": [0, 12, 3, 10, 15], \"target\": 9, \"input_text\": \"[MAX 2 9 ]\"}\n";
+    put(file, trees, sizeof trees - 1);
+    every_failure(lines_way);
+    put(file, sums, sizeof sums - 1);
+    every_failure(expressions_way);
+    every_failure(prompts_way);
 }
 
 static void test_pictures(void **state) {
@@ -163,7 +274,8 @@ static int close_files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pairs), cmocka_unit_test(test_labels),
-                                       cmocka_unit_test(test_pictures)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pairs),  cmocka_unit_test(test_labels),
+                                       cmocka_unit_test(test_parted), cmocka_unit_test(test_typed),
+                                       cmocka_unit_test(test_lines),  cmocka_unit_test(test_pictures)};
     return cmocka_run_group_tests(tests, open_files, close_files);
 }

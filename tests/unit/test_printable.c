@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a terminal would obey is replaced, what it shows stays; runs' names become paths only if they fit. */
+#include "io/fail.h"
 #include "io/printable.h"
 #include "train/store/run_folder.h"
 #include <setjmp.h>
@@ -114,6 +115,40 @@ static void nothing_outside_is_removed(void **state) {
     assert_int_equal(unlink(scratch_path("store/link")), 0);
 }
 
+/* A line that is too long ends with a whole character, wherever it is cut; what fits to the last byte stays. */
+static void long_lines_end_with_a_character(void **state) {
+    (void)state;
+    static const char *const characters[] = {"x", "\xc3\xa9", "\xe6\x97\xa5", "\xf0\x9f\x98\x80"};
+    for (size_t c = 0; c < 4; c++) {
+        for (size_t before = 440; before < 480; before++) {
+            locus_error error = {0};
+            char text[600];
+            const size_t most = sizeof error.message - 1, bytes = strlen(characters[c]);
+            memset(text, 'y', before);
+            text[before] = '\0';
+            strcat(text, characters[c]);
+            strcat(text, characters[c]);
+            assert_int_equal(lab_fail(&error, LOCUS_ERROR_IO, "what", "%s", text), LOCUS_ERROR_IO);
+            size_t wanted = before + 2 * bytes;
+            while (wanted > most)
+                wanted = wanted > before ? wanted - bytes : most;
+            assert_int_equal(strlen(error.message), wanted);
+            assert_memory_equal(error.message, text, wanted);
+            assert_string_equal(error.argument, "what");
+        }
+    }
+    /* Bytes that are no character, at the end and alone. */
+    locus_error error = {0};
+    lab_fail(&error, LOCUS_ERROR_IO, "", "a\x80");
+    assert_string_equal(error.message, "a?");
+    lab_fail(&error, LOCUS_ERROR_IO, "", "\x80");
+    assert_string_equal(error.message, "?");
+    lab_fail(&error, LOCUS_ERROR_IO, "", "\xc3");
+    assert_string_equal(error.message, "");
+    lab_fail(&error, LOCUS_ERROR_IO, "", "%s", "");
+    assert_string_equal(error.message, "");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_shown_stays),
@@ -121,6 +156,7 @@ int main(void) {
         cmocka_unit_test(names_that_are_no_folder_do_not_fit),
         cmocka_unit_test(a_run_is_removed_with_what_was_left_of_it),
         cmocka_unit_test(nothing_outside_is_removed),
+        cmocka_unit_test(long_lines_end_with_a_character),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

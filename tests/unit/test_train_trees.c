@@ -101,8 +101,8 @@ static size_t tokens_of(const lab_batch *batch) {
     return batch->input_offsets[batch->samples] + batch->target_offsets[batch->samples];
 }
 
-/* Dealt plainly: the longest first (of equal ones the first), each to the part with the fewest tokens of those with room
- * (of equal ones the first). */
+/* Dealt plainly: the longest first (of equal ones the first), each to the part with the fewest tokens of those with
+ * room (of equal ones the first). */
 static void deal(size_t count, const size_t *tokens, size_t parts, size_t *part_of) {
     size_t held[64] = {0}, left[64];
     bool dealt[64] = {false};
