@@ -170,6 +170,9 @@ static void stairs_fall(void **state) {
     static const double wanted[] = {1e-3, 1e-4, 1e-5, 1e-6};
     for (uint64_t step = 4; step < 28; ++step)
         assert_true(fabs(lab_schedule_rate(&s, step) / wanted[(step - 4) / 6] - 1.0) < 1e-12);
+    const lab_schedule each = {.peak = 8.0, .total = 20, .every = 1, .factor = 0.5}; /* and no warm-up */
+    for (uint64_t step = 0; step < 24; ++step)
+        assert_true(fabs(lab_schedule_rate(&each, step) / ldexp(8.0, -(int)step) - 1.0) < 1e-12);
 }
 
 int main(void) {

@@ -84,6 +84,34 @@ static void what_is_written_is_read(void **state) {
     }
 }
 
+/* How often a file is mapped into memory; 0 where the system does not tell. */
+static size_t mappings(const char *name) {
+    char line[4096];
+    size_t count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL)
+        count += strstr(line, name) != NULL;
+    if (maps != NULL)
+        fclose(maps);
+    return count;
+}
+
+/* A file that is closed, or was refused, is mapped no more. */
+static void files_are_given_back(void **state) {
+    const int32_t tokens[] = {1, 2, 3};
+    lab_token_file file;
+    (void)state;
+    write_tokens("mapped.tokens", tokens, 3, 9, 2);
+    assert_int_equal(lab_token_file_open(&file, scratch_path("mapped.tokens"), NULL), LOCUS_OK);
+    const size_t told = mappings("/mapped.tokens");
+    assert_true(told == 1 || access("/proc/self/maps", R_OK) != 0);
+    lab_token_file_close(&file);
+    assert_int_equal(mappings("/mapped.tokens"), 0);
+    scratch_write("mapped.tokens", "no tokens, but long enough for a header of such a file", 54);
+    assert_int_equal(lab_token_file_open(&file, scratch_path("mapped.tokens"), NULL), LOCUS_ERROR_IO);
+    assert_int_equal(mappings("/mapped.tokens"), 0);
+}
+
 /* Header of a file of three tokens of one byte, by hand from the format's table: another program can write one. */
 static void the_format_is_as_it_is_said(void **state) {
     static const unsigned char whole[] = {'L', 'O', 'C', 'U', 'S', 'T', 'O', 'K', 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0,
@@ -394,6 +422,7 @@ static void a_folder_without_text_says_how_to_make_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(files_are_given_back),
         cmocka_unit_test(the_format_is_as_it_is_said),
         cmocka_unit_test(damage_is_seen),
         cmocka_unit_test(each_refusal_says_what_is_wrong),
