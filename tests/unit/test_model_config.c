@@ -322,6 +322,14 @@ static void batches_of_words(void **state) {
     target[2] = 10;
     expect_batch(model, &good, "target", "target token 10 at place 2 is not below the vocabulary's 9");
     target[2] = 3;
+    input[0] = target[0] = 9; /* the first of all, and the last */
+    expect_batch(model, &good, "input", "input token 9 at place 0 is not below the vocabulary's 9");
+    input[0] = 1;
+    expect_batch(model, &good, "target", "target token 9 at place 0 is not below the vocabulary's 9");
+    target[0] = 0;
+    input[2] = -2147483647 - 1;
+    expect_batch(model, &good, "input", "input token -2147483648 at place 2 is not below the vocabulary's 9");
+    input[2] = 0;
     expect_batch(model, &good, "", NULL);
     lab_model_destroy(&model);
 }

@@ -114,6 +114,47 @@ static void encodings_draw_their_own(void **state) {
     lab_model_destroy(&model);
 }
 
+/* Of one layer and of several: another step drops other activations, the same step the same, and nothing is dropped
+ * where a model is scored. */
+static void few_layers_drop_as_well(void **state) {
+    (void)state;
+    static const int32_t labels[] = {1, 0, 3, 2};
+    for (size_t layers = 1; layers <= 2; ++layers)
+        for (unsigned kind = 0; kind < 2; ++kind) {
+            lab_model_config config = kind == 0 ? lab_model_decoder_default() : lab_model_classifier_default();
+            lab_batch batch = {.samples = 3, .input = input + 5, .labels = labels};
+            static const size_t offsets[] = {0, 4, 7, 10};
+            batch.input_offsets = offsets;
+            config.vocabulary = 12;
+            config.dim = 32;
+            config.heads = 4;
+            config.feed_forward = 40;
+            config.encoder_layers = kind == 0 ? 0 : layers;
+            config.decoder_layers = kind == 0 ? layers : 0;
+            config.classes = kind == 0 ? 0 : 4;
+            config.dropout = 0.5;
+            config.attention_dropout = 0;
+            lab_model *model = make(&config);
+            double losses[4];
+            for (uint32_t s = 0; s < 4; ++s) {
+                lab_score score = {0};
+                const locus_status status = s == 3 ? lab_model_evaluate(model, &batch, &score, NULL)
+                                                   : lab_model_train(model, &batch, 1, 1 + s % 2, &score, NULL);
+                assert_int_equal(status, LOCUS_OK);
+                losses[s] = score.loss;
+            }
+            same(losses[0], losses[2]);
+            assert_true(fabs(losses[0] - losses[1]) > 1e-4 && fabs(losses[0] - losses[3]) > 1e-4);
+            lab_model_destroy(&model);
+            config.dropout = 0;
+            model = make(&config);
+            lab_score score = {0};
+            assert_int_equal(lab_model_train(model, &batch, 1, 1, &score, NULL), LOCUS_OK);
+            assert_true(fabs(score.loss - losses[3]) < 1e-5);
+            lab_model_destroy(&model);
+        }
+}
+
 /* ---- shared heads ---- */
 
 enum { DIM = 32, HEAD_DIM = 8 };
@@ -262,10 +303,15 @@ static void kinds_refuse_scores(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_have_their_own),        cmocka_unit_test(parameters_have_names_of_their_own),
-        cmocka_unit_test(encodings_draw_their_own),     cmocka_unit_test(shared_heads_are_equal_heads),
-        cmocka_unit_test(chebyshev_behind_the_encoder), cmocka_unit_test(kinds_differ),
-        cmocka_unit_test(what_cannot_be_is_refused),    cmocka_unit_test(kinds_refuse_scores),
+        cmocka_unit_test(layers_have_their_own),
+        cmocka_unit_test(parameters_have_names_of_their_own),
+        cmocka_unit_test(encodings_draw_their_own),
+        cmocka_unit_test(few_layers_drop_as_well),
+        cmocka_unit_test(shared_heads_are_equal_heads),
+        cmocka_unit_test(chebyshev_behind_the_encoder),
+        cmocka_unit_test(kinds_differ),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(kinds_refuse_scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

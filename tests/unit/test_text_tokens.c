@@ -195,6 +195,11 @@ static void each_refusal_says_what_is_wrong(void **state) {
     data[12] = 2, data[16] = 43; /* 299 = 256 + 43 */
     scratch_write("h.tokens", data, bytes);
     refuse_open("h.tokens", "token 299 at 2, and a vocabulary of 299");
+    data[49] = 1; /* the first, of 256 + 1 */
+    data[16] = 0;
+    scratch_write("h.tokens", data, bytes);
+    refuse_open("h.tokens", "token 257 at 0, and a vocabulary of 256");
+    data[49] = 0, data[16] = 43;
     data[16] = 44, data[48] = 7;
     scratch_write("h.tokens", data, bytes);
     refuse_open("h.tokens", "is damaged");
