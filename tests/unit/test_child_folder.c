@@ -97,6 +97,27 @@ static void no_folder_is_told(void **state) {
     free(base);
 }
 
+/* A disk that is full is told, whether it shows in the writing or at the end. */
+static void a_full_disk_is_told(void **state) {
+    (void)state;
+    static const char data[100000] = "much";
+    static const size_t sizes[] = {4, sizeof data};
+    lab_child_folder folder;
+    char path[600], says[700];
+    assert_int_equal(lab_child_open(&folder, NULL), LOCUS_OK);
+    snprintf(path, sizeof path, "%s/text", folder.path);
+    snprintf(says, sizeof says, "cannot write '%s': No space left on device", path);
+    assert_int_equal(symlink("/dev/full", path), 0);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        locus_error error = {0};
+        assert_int_equal(lab_child_write(&folder, "text", data, sizes[i], &error), LOCUS_ERROR_IO);
+        assert_string_equal(error.message, says);
+    }
+    assert_int_equal(lab_child_write(&folder, "text", data, 0, NULL), LOCUS_OK);
+    lab_child_close(&folder);
+    assert_int_equal(scratch_count(), 0);
+}
+
 static int open_scratch(void **state) {
     const int status = scratch_create(state);
     char base[512];
@@ -144,10 +165,8 @@ static void ends_of_programs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(left_folders_go),
-        cmocka_unit_test(nothing_else_goes),
-        cmocka_unit_test(ends_of_programs),
-        cmocka_unit_test(no_folder_is_told),
+        cmocka_unit_test(left_folders_go),   cmocka_unit_test(nothing_else_goes),   cmocka_unit_test(ends_of_programs),
+        cmocka_unit_test(no_folder_is_told), cmocka_unit_test(a_full_disk_is_told),
     };
     return cmocka_run_group_tests(tests, open_scratch, scratch_remove);
 }

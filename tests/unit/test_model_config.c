@@ -28,6 +28,18 @@ static lab_model_config default_of(lab_architecture architecture) {
     }
 }
 
+/* Tokens that are read beside those that are predicted: of pairs the inputs, of images and classified texts all places
+ * but one a sample, of what is predicted token by token none. */
+static void tokens_that_are_only_read(void **state) {
+    (void)state;
+    static const size_t offsets[] = {0, 3, 4, 9}, expected[4] = {9, 3 * (10 * 10 - 1), 0, 6};
+    const lab_batch batch = {.samples = 3, .input_offsets = offsets};
+    for (unsigned a = 0; a < 4; a++) {
+        const lab_model_config config = default_of((lab_architecture)a);
+        assert_int_equal(lab_architecture_of(&config)->read_only(&config, &batch), expected[a]);
+    }
+}
+
 /* Vocabulary, dimension, heads, feed-forward, layers of encoder and decoder, classes, side and channels of images. */
 static void defaults_are_the_published_ones(void **state) {
     (void)state;
@@ -374,13 +386,10 @@ static void batches_of_trees(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_the_published_ones),
-        cmocka_unit_test(sizes_have_bounds),
-        cmocka_unit_test(shares_have_bounds),
-        cmocka_unit_test(named_values_have_bounds),
-        cmocka_unit_test(parts_that_an_architecture_lacks),
-        cmocka_unit_test(batches_of_words),
-        cmocka_unit_test(batches_of_trees),
+        cmocka_unit_test(tokens_that_are_only_read), cmocka_unit_test(defaults_are_the_published_ones),
+        cmocka_unit_test(sizes_have_bounds),         cmocka_unit_test(shares_have_bounds),
+        cmocka_unit_test(named_values_have_bounds),  cmocka_unit_test(parts_that_an_architecture_lacks),
+        cmocka_unit_test(batches_of_words),          cmocka_unit_test(batches_of_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,6 +168,26 @@ static void test_older_store(void **state) {
     expect_row("PRAGMA user_version", "1");
 }
 
+/* A stranger's store may do something of itself wherever a row is written, but call nothing that is not harmless. */
+static void test_untrusted_schema(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    const int64_t id = plant(store, "a", "{}", 0, 0.5);
+    lab_store_close(&store);
+    execute("CREATE TRIGGER harmless AFTER INSERT ON note BEGIN UPDATE run SET steps_done = abs(-7); END");
+    store = open_store();
+    OK(lab_store_run_note(store, id, "first", &failed));
+    lab_store_close(&store);
+    expect_row("SELECT steps_done FROM run", "7");
+    execute("CREATE TRIGGER looks AFTER INSERT ON note BEGIN "
+            "UPDATE run SET steps_done = (SELECT count(*) FROM pragma_database_list); END");
+    store = open_store();
+    assert_int_equal(lab_store_run_note(store, id, "second", &failed), LOCUS_ERROR_IO);
+    assert_non_null(strstr(failed.message, "unsafe use of virtual table"));
+    lab_store_close(&store);
+    expect_row("SELECT steps_done, text FROM run, note", "7|first");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_views, scratch_create, scratch_remove),
@@ -175,6 +195,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_names, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_scores_of_all, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_older_store, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_untrusted_schema, scratch_create, scratch_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
