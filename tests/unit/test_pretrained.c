@@ -7,6 +7,7 @@
 #include "grad/model_differences.h"
 #include "io/file.h"
 #include "model/pretrained/pretrained.h"
+#include "model/pretrained/pretrained_names.h"
 #include "unit/scratch_folder.h"
 
 static char *config_text;
@@ -115,6 +116,182 @@ static void test_configuration_refused(void **state) {
     assert_int_equal(lab_pretrained_config(scratch_path("."), NULL, small, sizeof small, &config, NULL),
                      LOCUS_ERROR_ARGUMENT);
     assert_int_equal(lab_pretrained_config("/nowhere", NULL, small, sizeof small, &config, NULL), LOCUS_ERROR_IO);
+}
+
+/* What must be there, one key after the other; then a piece with which it goes on. */
+#define LEAST(vocabulary, dim, heads, wide, layers, places, more) \
+    "{\"vocab_size\": " #vocabulary ", \"hidden_size\": " #dim ", \"num_attention_heads\": " #heads \
+    ", \"intermediate_size\": " #wide ", \"num_hidden_layers\": " #layers \
+    ", \"max_position_embeddings\": " #places more "}"
+
+static const char *config_path(void) {
+    return scratch_path("./config.json");
+}
+
+static void test_configuration_bounds(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *says; /* behind the file's name; NULL: it is read */
+    } cases[] = {
+        {LEAST(0, 8, 8, 0, 0, 0, ), NULL},
+        {LEAST(1000000000, 1000000000, 1, 1000000000, 1000000000, 1000000000, ), NULL},
+        {LEAST(1000000001, 8, 2, 4, 1, 7, ), "has a 'vocab_size' that is no size"},
+        {LEAST(9, 1e10, 2, 4, 1, 7, ), "has a 'hidden_size' that is no size"},
+        {LEAST(9, 8, 0, 4, 1, 7, ), "has a hidden_size of 8, which 0 heads do not divide"},
+        {LEAST(9, 8, 3, 4, 1, 7, ), "has a hidden_size of 8, which 3 heads do not divide"},
+        {LEAST(9, 8, 2.5, 4, 1, 7, ), "has a 'num_attention_heads' that is no size"},
+        {LEAST(9, 8, 2, null, 1, 7, ), "has no 'intermediate_size'"},
+        {LEAST(9, 8, 2, 4, true, 7, ), "has a 'num_hidden_layers' that is no size"},
+        {LEAST(9, 8, 2, 4, 1, "7", ), "has a 'max_position_embeddings' that is no size"},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"type_vocab_size\": -1"), "has a 'type_vocab_size' that is no size"},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"hidden_dropout_prob\": \"0\""), "has a 'hidden_dropout_prob' that is no number"},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"attention_probs_dropout_prob\": false"),
+         "has a 'attention_probs_dropout_prob' that is no number"},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"model_type\": 1"), "has a 'model_type' that is no text"},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"position_embedding_type\": []"),
+         "has a 'position_embedding_type' that is no text"},
+        /* The first that is wrong is told. */
+        {LEAST(-1, -1, -1, -1, -1, -1, ), "has a 'vocab_size' that is no size"},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"hidden_act\": 3, \"hidden_dropout_prob\": []"),
+         "has a 'hidden_act' that is no text"},
+        {"[]", "is not a JSON object: it should describe a pretrained encoder"},
+        {"", "is not a JSON object: it should describe a pretrained encoder"},
+        {"{}", "has no 'vocab_size'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char encoding[128] = "as it was", says[600] = "";
+        lab_model_config config;
+        locus_error error = {0};
+        scratch_write("config.json", cases[i].text, strlen(cases[i].text));
+        const locus_status status = read_config(&config, NULL, encoding, &error);
+        if (cases[i].says != NULL)
+            snprintf(says, sizeof says, "'%s' %s", config_path(), cases[i].says);
+        assert_string_equal(error.message, says);
+        assert_int_equal(status, cases[i].says != NULL ? LOCUS_ERROR_IO : LOCUS_OK);
+    }
+}
+
+static void test_configuration_unsupported(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *key, *says; /* NULL: it is read */
+    } cases[] = {
+        {LEAST(9, 8, 2, 4, 1, 7,
+               ", \"model_type\": \"bert\", \"position_embedding_type\": \"absolute\", \"pruned_heads\": {}, "
+               "\"is_decoder\": false, \"add_cross_attention\": null, \"hidden_act\": \"relu\""),
+         NULL, NULL},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"model_type\": \"Bert\""), "model_type",
+         "has model_type 'Bert': encoders of the kind 'bert' are read"},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"position_embedding_type\": \"\""), "position_embedding_type",
+         "has position_embedding_type '': learned absolute positions are read"},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"is_decoder\": 0"), "is_decoder", "has is_decoder true: encoders are read"},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"add_cross_attention\": true"), "add_cross_attention",
+         "has add_cross_attention true: encoders without cross-attention are read"},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"pruned_heads\": {\"0\": []}"), "pruned_heads",
+         "has pruned_heads of its own: layers whose heads are all there are read"},
+        {LEAST(9, 8, 2, 4, 1, 7, ", \"hidden_act\": \"0123456789012345678901234567890123456789x\""), "hidden_act",
+         "has hidden_act '0123456789012345678901234567890123456789': gelu (by the error function) and relu are known"},
+        {LEAST(-1, 8, 2, 4, 1, 7, ", \"is_decoder\": true, \"pruned_heads\": [1]"), "is_decoder",
+         "has is_decoder true: encoders are read"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char encoding[128] = "as it was", says[600] = "";
+        lab_model_config config;
+        locus_error error = {0};
+        scratch_write("config.json", cases[i].text, strlen(cases[i].text));
+        const locus_status status = read_config(&config, NULL, encoding, &error);
+        if (cases[i].says != NULL)
+            snprintf(says, sizeof says, "'%s' %s", config_path(), cases[i].says);
+        assert_string_equal(error.message, says);
+        assert_string_equal(error.argument, cases[i].key != NULL ? cases[i].key : "");
+        assert_int_equal(status, cases[i].says != NULL ? LOCUS_ERROR_UNSUPPORTED : LOCUS_OK);
+    }
+}
+
+/* What stands there is taken, what does not is as in BertConfig; the text of the encoding just fits. */
+static void test_configuration_values(void **state) {
+    (void)state;
+    static const char least[] = LEAST(9, 8, 2, 4, 1, 7, ),
+                      all[] = LEAST(0, 8, 1, 5, 0, 123,
+                                    ", \"type_vocab_size\": 0, \"layer_norm_eps\": 0.5, "
+                                    "\"hidden_dropout_prob\": 0, \"attention_probs_dropout_prob\": 0.25");
+    char encoding[128];
+    lab_model_config config;
+    scratch_write("config.json", least, sizeof least - 1);
+    golden_ok(read_config(&config, "", encoding, error));
+    assert_string_equal(encoding, "learned(size=7)");
+    assert_true(config.vocabulary == 9 && config.dim == 8 && config.heads == 2 && config.feed_forward == 4);
+    assert_true(config.encoder_layers == 1 && config.decoder_layers == 0 && config.token_types == 2);
+    assert_true(config.tree_arity == 0 && config.kv_heads == 0 && config.norm_epsilon == 1e-12);
+    assert_true(config.dropout == 0.1 && config.attention_dropout == 0.1);
+    scratch_write("config.json", all, sizeof all - 1);
+    golden_ok(read_config(&config, NULL, encoding, error));
+    assert_string_equal(encoding, "learned(size=123)");
+    assert_true(config.vocabulary == 0 && config.dim == 8 && config.heads == 1 && config.feed_forward == 5);
+    assert_true(config.encoder_layers == 0 && config.token_types == 0 && config.norm_epsilon == 0.5);
+    assert_true(config.dropout == 0.0 && config.attention_dropout == 0.25);
+    locus_error failure = {0};
+    static const char expected[] = "learned(size=123) + rope";
+    golden_ok(lab_pretrained_config(scratch_path("."), "rope", encoding, sizeof expected, &config, error));
+    assert_string_equal(encoding, expected);
+    assert_int_equal(lab_pretrained_config(scratch_path("."), "rope", encoding, sizeof expected - 1, &config, &failure),
+                     LOCUS_ERROR_ARGUMENT);
+    assert_string_equal(failure.message, "the encoding's text is longer than 24 bytes");
+    assert_string_equal(failure.argument, "encoding");
+}
+
+/* ---- names ---- */
+
+static void test_names(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"embedding.weight", "embeddings.word_embeddings.weight"},
+        {"types.weight", "embeddings.token_type_embeddings.weight"},
+        {"embedding_norm.bias", "embeddings.LayerNorm.bias"},
+        {"pooler.bias", "pooler.dense.bias"},
+        {"position.table", "embeddings.position_embeddings.weight"},
+        {"position.0.table", "embeddings.position_embeddings.weight"},
+        {"position.0.0.table", "embeddings.position_embeddings.weight"},
+        {"encoder.0.self_attention.query.weight", "encoder.layer.0.attention.self.query.weight"},
+        {"encoder.1.self_attention.key.bias", "encoder.layer.1.attention.self.key.bias"},
+        {"encoder.11.self_attention.value.bias", "encoder.layer.11.attention.self.value.bias"},
+        {"encoder.2.self_attention.output.weight", "encoder.layer.2.attention.output.dense.weight"},
+        {"encoder.3.norm1.gain", "encoder.layer.3.attention.output.LayerNorm.gain"},
+        {"encoder.4.norm2.bias", "encoder.layer.4.output.LayerNorm.bias"},
+        {"encoder.5.feed_forward.up.weight", "encoder.layer.5.intermediate.dense.weight"},
+        {"encoder.6.feed_forward.down.weight", "encoder.layer.6.output.dense.weight"},
+        {"position.1.table", NULL},
+        {"position.table.x", NULL},
+        {"classifier.weight", NULL},
+        {"decoder.0.norm1.bias", NULL},
+        {"encoder.0norm1.bias", NULL},
+        {"encoder.0.norm3.bias", NULL},
+        {"encoder.0.", NULL},
+    };
+    static const char *const olds[][2] = {
+        {"embeddings.LayerNorm.weight", "embeddings.LayerNorm.gamma"},
+        {"encoder.layer.0.output.LayerNorm.bias", "encoder.layer.0.output.LayerNorm.beta"},
+        {"LayerNorm.weight", "LayerNorm.gamma"},
+        {"LayerNorm.bias", "LayerNorm.beta"},
+        {"ayerNorm.bias", NULL},
+        {"embeddings.LayerNorm.weights", NULL},
+        {"", NULL},
+    };
+    char name[LAB_PRETRAINED_NAME];
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
+        assert_int_equal(lab_pretrained_name(pairs[i][0], name), pairs[i][1] != NULL);
+        if (pairs[i][1] != NULL)
+            assert_string_equal(name, pairs[i][1]);
+    }
+    for (size_t i = 0; i < sizeof olds / sizeof *olds; ++i) {
+        assert_int_equal(lab_pretrained_old_name(olds[i][0], name), olds[i][1] != NULL);
+        if (olds[i][1] != NULL)
+            assert_string_equal(name, olds[i][1]);
+    }
+    assert_true(lab_pretrained_is_encoder("embeddings.") && lab_pretrained_is_encoder("encoder.layer.9"));
+    assert_false(lab_pretrained_is_encoder("embeddings.position_ids"));
+    assert_true(lab_pretrained_is_encoder("embeddings.position_ids2"));
+    assert_false(lab_pretrained_is_encoder("embedding") || lab_pretrained_is_encoder("cls.encoder."));
 }
 
 /* ---- weights ---- */
@@ -369,6 +546,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_configuration, setup),
                                        cmocka_unit_test_setup(test_configuration_defaults, setup),
                                        cmocka_unit_test_setup(test_configuration_refused, setup),
+                                       cmocka_unit_test_setup(test_configuration_bounds, setup),
+                                       cmocka_unit_test_setup(test_configuration_unsupported, setup),
+                                       cmocka_unit_test_setup(test_configuration_values, setup),
+                                       cmocka_unit_test(test_names),
                                        cmocka_unit_test_setup(test_tensors_refused, setup),
                                        cmocka_unit_test_setup(test_leftovers_refused, setup),
                                        cmocka_unit_test_setup(test_other_files, setup),
