@@ -142,10 +142,10 @@ static locus_status put_attention(const lab_rope_settings *settings, lab_rope_te
         lab_rope_put_number(text, ", mscale_all=", all);
     }
     if ((mscale != 0 || all != 0) && (attention != 0 || !both))
-        lab_rope_note_add(settings->source, false, "%s has no effect: %s",
-                          mscale == 0 ? "mscale_all_dim"
-                          : all == 0  ? "mscale"
-                                      : "mscale and mscale_all_dim",
+        lab_rope_note_add(settings->source, false, "%s no effect: %s",
+                          mscale == 0 ? "mscale_all_dim has"
+                          : all == 0  ? "mscale has"
+                                      : "mscale and mscale_all_dim have",
                           attention != 0 ? "attention_factor is given"
                                          : "it needs its fellow of mscale, mscale_all_dim");
     return LOCUS_OK;
