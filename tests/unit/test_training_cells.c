@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -212,11 +214,83 @@ static void told_to_stop(void **state) {
     assert_false(cells[1].finished || cells[1].reported);
 }
 
+/* What the program does with a broken pipe is as before. */
+static void broken_pipes_as_before(void **state) {
+    locus_error error;
+    witness seen = {0};
+    struct sigaction own, after;
+    (void)state;
+    memset(&own, 0, sizeof own);
+    own.sa_handler = SIG_DFL;
+    own.sa_flags = SA_RESTART;
+    assert_int_equal(sigaction(SIGPIPE, &own, NULL), 0);
+    lab_cells all = all_cells(1, &seen);
+    all.count = 0;
+    seen.all = &all;
+    assert_int_equal(lab_cells_run(&all, &error), LOCUS_OK);
+    assert_int_equal(sigaction(SIGPIPE, NULL, &after), 0);
+    assert_true(after.sa_handler == SIG_DFL && (after.sa_flags & SA_RESTART) != 0);
+}
+
+static int told; /* the writing end of a pipe */
+
+/* Says which process trains, and is gone. */
+static void vanish(void *watcher, const lab_cell *ended) {
+    (void)watcher;
+    (void)ended;
+    if (cells[0].trained_now && cells[0].process > 0) {
+        const ssize_t written = write(told, &cells[0].process, sizeof cells[0].process);
+        raise(written == (ssize_t)sizeof cells[0].process ? SIGKILL : SIGABRT);
+    }
+}
+
+/* A child whose parent is gone ends as one that is told to stop: its run can go on. */
+static void left_alone(void **state) {
+    int ends_of[2], how;
+    pid_t child = 0;
+    locus_error error = {0};
+    lab_store *runs;
+    lab_run run;
+    (void)state;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    assert_int_equal(pipe(ends_of), 0);
+    fill_cell(&cells[0], "rope", 20);
+    cells[0].config.steps = cells[0].config.evaluate_every = 1000000;
+    const pid_t middle = fork();
+    assert_true(middle >= 0);
+    if (middle == 0) {
+        lab_cells all = all_cells(1, NULL);
+        all.count = 1;
+        all.watch = vanish;
+        told = ends_of[1];
+        lab_cells_run(&all, &error);
+        _exit(1);
+    }
+    close(ends_of[1]);
+    assert_int_equal(read(ends_of[0], &child, sizeof child), sizeof child);
+    close(ends_of[0]);
+    assert_int_equal(waitpid(middle, &how, 0), middle);
+    assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
+    assert_int_equal(waitpid(child, &how, 0), child); /* an orphan comes to its grandparent */
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 1);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+    assert_int_equal(lab_store_open(&runs, store, &error), LOCUS_OK);
+    assert_int_equal(lab_store_run_find(runs, cells[0].name, &run, &error), LOCUS_OK);
+    assert_int_equal(run.state, LAB_RUN_STOPPED);
+    lab_run_free(&run);
+    lab_store_close(&runs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(ends, prepare),     cmocka_unit_test_setup(again, prepare),
-        cmocka_unit_test_setup(no_store, prepare), cmocka_unit_test_setup(heard_while_running, prepare),
-        cmocka_unit_test_setup(killed, prepare),   cmocka_unit_test_setup(told_to_stop, prepare),
+        cmocka_unit_test_setup(ends, prepare),
+        cmocka_unit_test_setup(again, prepare),
+        cmocka_unit_test_setup(no_store, prepare),
+        cmocka_unit_test_setup(heard_while_running, prepare),
+        cmocka_unit_test_setup(killed, prepare),
+        cmocka_unit_test_setup(told_to_stop, prepare),
+        cmocka_unit_test_setup(broken_pipes_as_before, prepare),
+        cmocka_unit_test_setup(left_alone, prepare),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }
