@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700 /* terminals of the test's own */
 #include "encoding_argument.h"
 #include "output.h"
+#include "unit/captured.h"
 
 #include <fcntl.h>
 #include <float.h>
@@ -19,32 +20,6 @@
 
 #define HOSTILE "\x1b[2J\x07\xc2\x9b|\x9b|\xe2\x80\xae|é"
 #define SHOWN "?[2J??|?|?|é"
-
-/* ---- capturing ---- */
-
-static int saved, place;
-static char text[20000];
-
-/* From here on what is written to the descriptor goes to a file. */
-static void capture(int descriptor) {
-    char path[] = "/tmp/locus-output-XXXXXX";
-    fflush(NULL);
-    place = descriptor;
-    saved = dup(descriptor);
-    const int file = mkstemp(path);
-    assert_true(saved >= 0 && file >= 0 && dup2(file, descriptor) == descriptor);
-    unlink(path);
-    close(file);
-}
-
-static const char *captured(void) {
-    fflush(NULL);
-    const ssize_t bytes = pread(place, text, sizeof text - 1, 0);
-    assert_true(bytes >= 0 && dup2(saved, place) == place);
-    close(saved);
-    text[bytes] = '\0';
-    return text;
-}
 
 /* ---- text ---- */
 
@@ -120,6 +95,7 @@ static void json_is_escaped(void **state) {
 
 /* What a terminal of so many columns is sent, without the codes around it. */
 static const char *bar_line(const lab_progress *now, const char *label, unsigned short columns) {
+    static char text[1000];
     cli_progress bar = {.label = label};
     struct winsize size = {.ws_row = 24, .ws_col = columns};
     const int master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -186,7 +162,7 @@ static void results_are_looked_at(void **state) {
     narrow[5] = NAN;
     wide[0] = 2 * (double)FLT_MAX;
     const int bad[2] = {cli_array_check(&arrays[0], "x.npy"), cli_array_check(&arrays[1], "y.npy")};
-    captured();
+    const char *text = captured();
     assert_true(good[0] == 0 && good[1] == 0 && bad[0] == 1 && bad[1] == 1);
     assert_memory_equal(text, "locus: x.npy is not written: element ", 37);
     assert_non_null(strstr(text, "1, 2"));
