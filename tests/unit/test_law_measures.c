@@ -2,7 +2,9 @@
 /* The measurement of laws: what it finds of encodings whose laws are known, and the elements that it draws. */
 #include "check/elements.h"
 #include "check/laws.h"
+#include "report/figures/elements_text.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,6 +58,33 @@ static void known_laws(void **state) {
     expect("liere(group=grid:2)", 8, "homomorphism long_homomorphism commutators relativity");
 }
 
+static void expect_error(const lab_laws *laws, const char *name, double wanted, double least) {
+    const lab_law *law = find(laws, name);
+    assert_non_null(law);
+    if (!(law->error <= wanted + 1e-6 && law->error >= wanted - least))
+        fail_msg("%s is off by %.9g, not by %.9g", name, law->error, wanted);
+    assert_false(law->holds);
+}
+
+/* YaRN turns and stretches by m = 1 + ln(factor)/10 (Peng et al. 2024): what is off is off by powers of m. An entry of a
+ * product is a cosine at most, which comes near to 1. */
+static void known_errors(void **state) {
+    lab_laws laws;
+    const double m = 1 + 0.1 * log(4);
+    (void)state;
+    expect("rope(scaling=yarn, factor=4, original=64)", 8,
+           "homomorphism inverse orthogonality norm long_homomorphism drift");
+    measure(&laws, "rope(scaling=yarn, factor=4, original=64)");
+    expect_error(&laws, "norm", m - 1, 1e-12);
+    expect_error(&laws, "inverse", m * m - 1, 1e-12);
+    expect_error(&laws, "orthogonality", m * m - 1, 1e-12);
+    expect_error(&laws, "drift", m * m - 1, 1e-6);
+    expect_error(&laws, "homomorphism", m * m - m, 1e-3);
+    expect_error(&laws, "long_homomorphism", m * m - m, 0.03);
+    assert_true(find(&laws, "commutators")->error < 1e-12);
+    expect("rope(xpos=64)", 8, "orthogonality norm drift"); /* ζ^−a undoes ζ^a */
+}
+
 /* The same seed, the same figures to the last bit. */
 static void repeated(void **state) {
     lab_laws first, second;
@@ -67,30 +96,93 @@ static void repeated(void **state) {
     assert_true(find(&first, "norm")->error > 0);
 }
 
-static void drawn(const char *name, int64_t reach, bool forward) {
+/* What is drawn of one coordinate, over many draws: from where to where values go, the longest word, the letters. */
+typedef struct drawn {
+    int64_t low, high, least_letter, most_letter;
+    size_t longest;
+} drawn;
+
+static void take(drawn *seen, const locus_path *path, size_t coordinate) {
+    lab_element element;
+    locus_error error;
+    assert_int_equal(lab_element_read(&element, path, &error), LOCUS_OK);
+    const lab_part *part = &element.parts[coordinate];
+    seen->low = part->value < seen->low ? part->value : seen->low;
+    seen->high = part->value > seen->high ? part->value : seen->high;
+    seen->longest = part->letters > seen->longest ? part->letters : seen->longest;
+    for (size_t i = 0; i < part->letters; i++) {
+        const int64_t letter = element.letters[part->first + i];
+        seen->least_letter = letter < seen->least_letter ? letter : seen->least_letter;
+        seen->most_letter = letter > seen->most_letter ? letter : seen->most_letter;
+    }
+    lab_element_free(&element);
+}
+
+static void expect_drawn(const drawn *found, drawn wanted) {
+    assert_int_equal(found->low, wanted.low);
+    assert_int_equal(found->high, wanted.high);
+    assert_int_equal(found->longest, wanted.longest);
+    assert_int_equal(found->least_letter, wanted.least_letter);
+    assert_int_equal(found->most_letter, wanted.most_letter);
+}
+
+/* On seq*cycle:7*tree:3 with words of nine letters at most. */
+static void expect_elements(lab_element_kind kind, int64_t reach, bool forward, drawn axis, drawn word) {
     locus_error error;
     locus_group *group = NULL;
-    assert_int_equal(locus_group_parse(name, &group, &error), LOCUS_OK);
-    lab_elements elements = {.group = group, .random = {.seed = 1}, .reach = reach, .depth = 5, .forward = forward};
-    for (size_t i = 0; i < 50; i++) {
+    drawn seen[3] = {{0}, {0}, {0}};
+    assert_int_equal(locus_group_parse("seq*cycle:7*tree:3", &group, &error), LOCUS_OK);
+    lab_elements elements = {.group = group, .random = {.seed = 1}, .reach = reach, .depth = 9, .forward = forward};
+    for (size_t i = 0; i < 2000; i++) {
         locus_path *path = NULL;
-        char text[256];
-        int64_t length;
-        assert_int_equal(lab_element_draw(&elements, LAB_ELEMENT_ANY, &path, &error), LOCUS_OK);
-        assert_int_equal(locus_path_length(path, &length, &error), LOCUS_OK);
-        assert_true(length <= 3 * (reach + 5));
-        locus_path_text(path, text, sizeof text);
-        assert_true(!forward || strchr(text, '-') == NULL);
+        assert_int_equal(lab_element_draw(&elements, kind, &path, &error), LOCUS_OK);
+        for (size_t c = 0; c < 3; c++)
+            take(&seen[c], path, c);
         locus_path_destroy(&path);
     }
+    expect_drawn(&seen[0], axis);
+    expect_drawn(&seen[1], (drawn){.high = 6});
+    expect_drawn(&seen[2], word);
     locus_group_destroy(&group);
 }
 
-static void elements_stay_near(void **state) {
+/* Everything within reach is drawn, and nothing beyond; short paths have six steps or letters at most. */
+static void elements_stay_within_reach(void **state) {
     (void)state;
-    drawn("seq", 40, false);
-    drawn("seq*cycle:7*tree:3", 40, false);
-    drawn("grid:2*tree:2", 3, true);
+    const drawn words = {.least_letter = -3, .most_letter = 3, .longest = 9};
+    const drawn few = {.least_letter = -3, .most_letter = 3, .longest = 6};
+    const drawn ahead = {.most_letter = 3, .longest = 9};
+    expect_elements(LAB_ELEMENT_ANY, 40, false, (drawn){.low = -40, .high = 40}, words);
+    expect_elements(LAB_ELEMENT_ANY, 3, false, (drawn){.low = -3, .high = 3}, words);
+    expect_elements(LAB_ELEMENT_ANY, 40, true, (drawn){.high = 40}, ahead);
+    expect_elements(LAB_ELEMENT_SHORT, 40, false, (drawn){.low = -6, .high = 6}, few);
+    expect_elements(LAB_ELEMENT_SHORT, 4, true, (drawn){.high = 4}, (drawn){.most_letter = 3, .longest = 6});
+}
+
+/* A million steps are drawn as often as ten: upper bounds are 6, 60, … 6,000,000, each with a seventh of the values, and
+ * of those below 6·10^k all but a share of 10^(d − k) are above 6·10^d. */
+static void magnitudes_are_alike(void **state) {
+    (void)state;
+    locus_error error;
+    locus_group *group = NULL;
+    size_t above[7] = {0};
+    assert_int_equal(locus_group_parse("seq", &group, &error), LOCUS_OK);
+    lab_elements elements = {.group = group, .random = {.seed = 3}, .reach = 6000000};
+    for (size_t i = 0; i < 2000; i++) {
+        locus_path *path = NULL;
+        int64_t length;
+        assert_int_equal(lab_element_draw(&elements, LAB_ELEMENT_ANY, &path, &error), LOCUS_OK);
+        assert_int_equal(locus_path_length(path, &length, &error), LOCUS_OK);
+        for (size_t d = 0, least = 6; d < 7; d++, least *= 10)
+            above[d] += (size_t)length > least;
+        locus_path_destroy(&path);
+    }
+    for (size_t d = 0; d < 6; d++) {
+        const double wanted = 2000.0 * ((double)(6 - d) - 0.11) / 7;
+        assert_true(fabs((double)above[d] - wanted) < 100);
+    }
+    assert_int_equal(above[6], 0);
+    locus_group_destroy(&group);
 }
 
 /* Both halves make the whole: steps on an axis, letters of a word. */
@@ -112,12 +204,50 @@ static void far_ends(void **state) {
     locus_group_destroy(&group);
 }
 
+/* Each coordinate is parted by itself, anywhere; residues are any. */
+static void far_ends_are_parted_anywhere(void **state) {
+    (void)state;
+    locus_error error;
+    locus_group *group = NULL;
+    drawn first[3] = {{0}, {0}, {0}}, second[3] = {{0}, {0}, {0}};
+    size_t apart = 0;
+    assert_int_equal(locus_group_parse("grid:2*cycle:5", &group, &error), LOCUS_OK);
+    lab_elements elements = {.group = group, .random = {.seed = 2}};
+    for (size_t i = 0; i < 300; i++) {
+        locus_path *ends[2] = {NULL, NULL};
+        lab_element element, other;
+        assert_int_equal(lab_element_far(&elements, 4, 0, ends, &error), LOCUS_OK);
+        for (size_t c = 0; c < 3; c++) {
+            take(&first[c], ends[0], c);
+            take(&second[c], ends[1], c);
+        }
+        assert_int_equal(lab_element_read(&element, ends[0], &error), LOCUS_OK);
+        assert_int_equal(lab_element_read(&other, ends[1], &error), LOCUS_OK);
+        for (size_t c = 0; c < 2; c++)
+            assert_int_equal(element.parts[c].value + other.parts[c].value, 4);
+        apart += element.parts[0].value != element.parts[1].value;
+        lab_element_free(&element);
+        lab_element_free(&other);
+        locus_path_destroy(&ends[0]);
+        locus_path_destroy(&ends[1]);
+    }
+    for (size_t c = 0; c < 3; c++) {
+        expect_drawn(&first[c], (drawn){.high = 4});
+        expect_drawn(&second[c], (drawn){.high = 4});
+    }
+    assert_true(apart > 200);
+    locus_group_destroy(&group);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_laws),
+        cmocka_unit_test(known_errors),
         cmocka_unit_test(repeated),
-        cmocka_unit_test(elements_stay_near),
+        cmocka_unit_test(elements_stay_within_reach),
+        cmocka_unit_test(magnitudes_are_alike),
         cmocka_unit_test(far_ends),
+        cmocka_unit_test(far_ends_are_parted_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
