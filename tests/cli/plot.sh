@@ -77,6 +77,35 @@ for spec in rope 'algebraic(group=cycle:12)' mixed string liere 'algebraic(gener
     picture spectrum.svg 'radians in one step'
 done
 
+# Figures that no page of docs/ shows, to the last coordinate: as tests/golden/figures.txt has them, which were looked at when
+# they were put there.
+shown() {
+    works plot "$@" -o shown.svg
+    printf '== plot %s\n' "$*" >>figures.txt
+    cat shown.svg >>figures.txt
+}
+shown group seq --from -3 --to 4
+shown group seq --from 5 --to 5
+shown group seq*seq*seq --from '(0,1,-1)' --to '(1,0,1)'
+shown group 'seq*cycle:5' --from '(1,4)' --to '(-1,1)'
+shown group 'cycle:4*seq' --from '(0,0)' --to '(2,3)'
+shown group 'tree:2*cycle:4' --from '(1,0)' --to '(2,3)'
+shown group tree:2 --from -1+2 --to 2-1
+shown group cycle:1 --from 0 --to 0
+shown group cycle:40
+shown similarity 'algebraic(group=seq*cycle:4)' --positions '(-1,0),(-1,1),(0,3),(2,2)' --origin '(0,1)' --heads 1 --head-dim 4
+shown similarity 'algebraic(group=cycle:3*tree:2)' --positions '(0,0),(1,1),(2,1+2)' --origin '(0,2)' --heads 2 --head-dim 4
+shown similarity 'alibi(group=cycle:4)' --positions 0:4 --origin 1 --heads 2
+shown similarity alibi --positions 3 --origin 5 --heads 2
+shown similarity 'rope(base=4)' --positions 5,-3,2 --origin 9 --heads 1 --head-dim 4
+shown spectrum 'algebraic(group=seq*tree:3, init=random)' --heads 3 --head-dim 8
+shown spectrum 'mixed(group=grid:2)' --heads 10 --head-dim 4
+shown spectrum 'algebraic(group=cycle:12)' --heads 1 --head-dim 6
+shown table 'learned(size=3)' --dim 5 --positions 2,0,1
+checks=$((checks + 1))
+alike figures.txt "$LOCUS_SOURCE/tests/golden/figures.txt" ||
+    complain "figures are drawn otherwise: $(diff figures.txt "$LOCUS_SOURCE/tests/golden/figures.txt" | head -n 20)"
+
 # The same figure twice is the same file, whatever the threads.
 works plot similarity 'algebraic(group=tree:2)' --positions tree.txt --origin 1 --threads 1 -o one.svg
 works plot similarity 'algebraic(group=tree:2)' --positions tree.txt --origin 1 --threads 3 -o three.svg
