@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole reports of a planted store against expected ones: the summary as JSON and the tables of the terminal, computed
- * from the same runs by tools/golden_report.py with NumPy and SciPy, and the page. */
+ * from the same runs by tools/golden_report.py with NumPy and SciPy, the page, and charts that stand alone. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +18,7 @@
 
 #include "io/file.h"
 #include "report/page/report.h"
+#include "report/page/run_figure.h"
 #include "report/tables/summary.h"
 #include "store_argument.h"
 
@@ -134,12 +135,87 @@ static void page_of_one(void **state) {
     free(text);
 }
 
+/* ---- charts that stand alone ---- */
+
+/* Adds a picture of these runs to `to`, without the style that all have. */
+static void add_sheet(FILE *to, lab_store *from, const int64_t *runs, size_t count, lab_run_figure figure) {
+    char *text = NULL;
+    size_t bytes;
+    OK(lab_run_figure_write(from, runs, count, figure, scratch_path("sheet.svg"), &failed));
+    OK(lab_file_read(scratch_path("sheet.svg"), &text, &bytes, &failed));
+    assert_null(strstr(text, "var("));
+    mask(text, "<style>", "</style>");
+    fputs(text, to);
+    free(text);
+}
+
+/* A run whose encoding has a name of so many characters, of two bytes each. */
+static int64_t add_long(lab_store *to, const lab_run *like, size_t characters, double accuracy) {
+    char encoding[400] = "", started[40], ended[40];
+    lab_run run = *like;
+    snprintf(started, sizeof started, "2024-05-02T%02zu:%02zu:00Z", characters / 60, characters % 60);
+    snprintf(ended, sizeof ended, "2024-05-02T%02zu:%02zu:30Z", characters / 60, characters % 60);
+    run.started = started; /* one after the other */
+    run.ended = ended;
+    for (size_t i = 0; i < characters; i++)
+        strcat(encoding, "é");
+    run.name = run.encoding = encoding;
+    OK(lab_store_run_insert(to, &run, &failed));
+    OK(lab_store_final_set(to, run.id, "test", "accuracy", accuracy, &failed));
+    OK(lab_store_final_set(to, run.id, "test:9", "accuracy", accuracy / 2, &failed));
+    OK(lab_store_metric_add(to, run.id, "dev.accuracy", 100, accuracy, &failed));
+    return run.id;
+}
+
+static void refuses_sheet(const int64_t *runs, size_t count, lab_run_figure figure, const char *message) {
+    locus_error error = {0};
+    assert_int_equal(lab_run_figure_write(store, runs, count, figure, scratch_path("no.svg"), &error),
+                     LOCUS_ERROR_ARGUMENT);
+    assert_string_equal(error.message, message);
+    assert_int_not_equal(access(scratch_path("no.svg"), F_OK), 0);
+}
+
+/* Words, trees and images; names that are as long as fits, and longer. */
+static void sheets(void **state) {
+    (void)state;
+    static const int64_t all[] = {2, 6, 10, 4, 8, 14, 15, 18, 24, 27, 55}, beside[] = {44, 45}, failed_one = 55,
+                         bare = 12;
+    lab_store *other = NULL;
+    lab_run *runs;
+    size_t count, bytes;
+    char *text = NULL;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    for (lab_run_figure figure = LAB_FIGURE_CURVES; figure <= LAB_FIGURE_COSTS; figure++)
+        add_sheet(stream, store, all, sizeof all / sizeof *all, figure);
+    OK(lab_store_runs(store, NULL, &runs, &count, &failed));
+    OK(lab_store_open(&other, ":memory:", &failed));
+    const int64_t two[] = {add_long(other, &runs[1], 56, 0.5), add_long(other, &runs[1], 46, 0.75)};
+    add_sheet(stream, other, two, 2, LAB_FIGURE_LENGTHS);
+    add_sheet(stream, other, two, 2, LAB_FIGURE_COSTS);
+    const int64_t longer[] = {two[0], add_long(other, &runs[1], 57, 0.25), add_long(other, &runs[1], 124, 0.5),
+                              add_long(other, &runs[1], 125, 0.125)};
+    add_sheet(stream, other, longer, 4, LAB_FIGURE_CURVES);
+    lab_store_close(&other);
+    lab_runs_free(runs, count);
+    assert_int_equal(fclose(stream), 0);
+    planted_text_is(text, "report_sheets.txt");
+    free(text);
+    refuses_sheet(
+        beside, 2, LAB_FIGURE_COSTS,
+        "'text-7-43-s0' ran while 'text-7-44-s0' did, on the same machine: what they cost is not comparable and "
+        "not drawn; train one after the other");
+    refuses_sheet(&failed_one, 1, LAB_FIGURE_CURVES, "none of these runs is finished: there is nothing to draw");
+    refuses_sheet(
+        &bare, 1, LAB_FIGURE_LENGTHS,
+        "these runs have no scores of other sizes: 'locus eval RUN --lengths L,L,…' (of trees --depths) makes "
+        "them");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(summary_as_json),
-        cmocka_unit_test(tables),
-        cmocka_unit_test(page),
-        cmocka_unit_test(page_of_one),
+        cmocka_unit_test(summary_as_json), cmocka_unit_test(tables), cmocka_unit_test(page),
+        cmocka_unit_test(page_of_one),     cmocka_unit_test(sheets),
     };
     return cmocka_run_group_tests(tests, create, drop);
 }
