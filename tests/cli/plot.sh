@@ -103,8 +103,11 @@ shown spectrum 'mixed(group=grid:2)' --heads 10 --head-dim 4
 shown spectrum 'algebraic(group=cycle:12)' --heads 1 --head-dim 6
 shown table 'learned(size=3)' --dim 5 --positions 2,0,1
 checks=$((checks + 1))
-alike figures.txt "$LOCUS_SOURCE/tests/golden/figures.txt" ||
-    complain "figures are drawn otherwise: $(diff figures.txt "$LOCUS_SOURCE/tests/golden/figures.txt" | head -n 20)"
+alike figures.txt "$LOCUS_SOURCE/tests/golden/figures.txt" || {
+    cp figures.txt "${LOCUS_BUILD:-/tmp}"
+    complain "figures are drawn otherwise, all of them in ${LOCUS_BUILD:-/tmp}/figures.txt, from where they can take the kept" \
+        "file's place if they are right: $(diff figures.txt "$LOCUS_SOURCE/tests/golden/figures.txt" | head -n 20)"
+}
 
 # The same figure twice is the same file, whatever the threads.
 works plot similarity 'algebraic(group=tree:2)' --positions tree.txt --origin 1 --threads 1 -o one.svg

@@ -1,0 +1,419 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What commands say, whole: standard output, standard error and exit status of many short ones, among them all the ways to ask
+# for what makes no sense, as tests/golden/spoken.txt has them.
+. "${LOCUS_SOURCE:?}/tests/cli/transcript.inc"
+export LOCUS_THREADS=1
+
+# says WORD…: what the program says
+says() {
+    run "$@"
+    printf '$ locus'
+    for word; do
+        case $word in
+        *[!A-Za-z0-9_.,:/=+-]* | '') printf " '%s'" "$word" ;;
+        *) printf ' %s' "$word" ;;
+        esac
+    done
+    printf '\n'
+    cat .out/stdout .out/stderr
+    [ "$status" -eq 0 ] || printf '[%d]\n' "$status"
+}
+
+# Numbers and shapes of every kind; a store of recorded runs, and three that are trained.
+npy q.npy '<f4' '(2, 2, 4)' '\000\000\200\077' 16
+npy k.npy '<f4' '(2, 1, 4)' '\000\000\200\077' 8
+npy wide.npy '<f4' '(2, 2, 6)' '\000\000\200\077' 24
+npy flat.npy '<f4' '(2, 4)' '\000\000\200\077' 8
+npy long.npy '<f4' '(3, 2, 4)' '\000\000\200\077' 24
+npy whole.npy '<i4' '(2,)' '\000\000\000\000' 2
+npy three.npy '<i4' '(3,)' '\000\000\000\000' 3
+npy nan.npy '<f4' '(1, 1, 2)' '\000\000\300\177\000\000\200\077'
+npy bias.npy '<f4' '(2, 2)' '\000\000\000\000' 4
+npy empty.npy '<f4' '(0, 2, 4)' '' 0
+printf '1 2 3\n' >words.txt
+cat >llama.json <<'END'
+{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "rope_theta": 500000.0, "max_position_embeddings": 8192}
+END
+cat >yarn.json <<'END'
+{"model_type": "qwen2", "hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 32768, "rope_theta": 1000000.0,
+ "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8192}, "use_sliding_window": false}
+END
+cat >gemma.json <<'END'
+{"model_type": "gemma2", "hidden_size": 64, "head_dim": 32, "num_attention_heads": 4, "attn_logit_softcapping": 50.0,
+ "query_pre_attn_scalar": 256, "sliding_window": 4096, "num_hidden_layers": 2, "max_position_embeddings": 8192}
+END
+printf 'SentencePiece' >model.bin
+run runs import "$LOCUS_SOURCE/tests/golden/spoken_runs.json" --quiet
+tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --evaluate-every 2 --train-samples 4 --dev-samples 2
+    --test-samples 2 --quiet'
+# shellcheck disable=SC2086
+{
+    run train --task copy --encoding rope --length 4 --symbols 5 $tiny --store t/locus.db --name words
+    run train --task tree-copy --encoding 'algebraic(group=tree:2)' --depth 2 $tiny --store t/locus.db --name trees
+    run train --task addition --encoding alibi --digits 2 --sequence 40 $tiny --store t/locus.db --name sums
+}
+
+{
+    says import-rope llama.json
+    says import-rope yarn.json --json
+    says import-rope gemma.json
+    says import-rope gemma.json --attention
+    says import-rope none.json
+    says import-rope words.txt
+
+    says data --help
+    says --help
+    says
+    says trian
+    says data
+    says plot grop
+    says -x encodings
+    says help nothing
+    says encodings decay
+    says encodings chebyshev
+    says encodings t5 --json
+    says encodings scores
+    says encodings rop
+    says encodings a b
+
+    says path seq 3 -5
+    says path grid:2 '(1,2)' '(3,-4)'
+    says path cycle:6 1 5 --json
+    says path tree:2 1+2 2+1-2 --json
+    says path 'seq*tree:3' '(2,1+3)'
+    says path 'seq*tree:3' '(2,1+4)'
+    says path cycle:0 1
+    says path seq 1.5
+    says path seq 9223372036854775807 -9223372036854775807
+    says path seq
+
+    says encode rope --positions 0:2
+    says encode rope --positions 0:2 -o x.npy
+    says encode rope --positions 0:2 --dim 4 -o x.npy
+    says encode alibi --positions 0:2 --dim 4 -o x.npy
+    says encode sinusoidal --positions 0:2 --operators -o x.npy
+    says encode sinusoidal --positions 0:2 --scores -o x.npy
+    says encode sinusoidal --dim 4 -o x.npy
+    says encode sinusoidal --positions 0:2 -o x.npy
+    says encode rope --positions 0:2 --operators -o x.npy
+    says encode rope --positions 0:2 --operators --heads 2 -o x.npy
+    says encode rope --positions 0:2 --operators --heads 1 --head-dim 3 -o x.npy
+    says encode alibi --positions 0:2 --scores -o x.npy
+    says encode 'alibi(scaled=on)' --positions 0:2 --scores --heads 2 -o x.npy
+    says encode alibi --positions 0:2 --decay --heads 2 -o x.npy
+    says encode alibi --positions 0:2 --scores --operators --heads 2 -o x.npy
+    says encode 'chebyshev(site=output)' --positions 0:2 --operators --heads 1 --head-dim 4 -o x.npy
+    says encode 'rope / none' --positions 0:2 --operators --heads 1 --head-dim 4 -o x.npy
+    says encode '2*rope' --positions 0:1 --operators --heads 1 --head-dim 2 -o x.npy
+    says encode sinusoidal --positions 5:5 --dim 4 -o x.npy
+    says encode sinusoidal --positions 5 --dim 4 -o x.npy --params none.safetensors
+    says encode cope --positions 0:2 --scores --heads 1 -o x.npy
+
+    says apply rope --input q.npy --positions 0:3 -o x.npy
+    says apply rope --input flat.npy --positions 0:2 -o x.npy
+    says apply rope --input whole.npy --positions 0:2 -o x.npy
+    says apply alibi --input q.npy --positions 0:2 -o x.npy
+    says apply rope --input nan.npy --positions 0 -o x.npy
+    says apply rope --input empty.npy --positions 0 -o x.npy
+    says apply rope --positions 0:2 -o x.npy
+    says apply rope --input q.npy -o x.npy
+    says apply rope --input q.npy --positions 0:2
+
+    says attend rope
+    says attend rope --query q.npy --key q.npy
+    says attend rope --query q.npy --key q.npy --value q.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:3 -o x.npy
+    says attend rope --query q.npy --key wide.npy --value q.npy --positions 0:2 -o x.npy
+    says attend rope --query q.npy --key k.npy --value q.npy --positions 0:2 -o x.npy
+    says attend rope --query k.npy --key q.npy --value q.npy --positions 0:2 -o x.npy
+    says attend rope --query q.npy --key long.npy --value long.npy --positions 0:2 -o x.npy
+    says attend rope --query q.npy --key long.npy --value q.npy --positions 0:2 --key-positions 0:3 -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --key-positions 0:3 -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --prefix 1 -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --mask prefix -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --keep 1 -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --scale 0 -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --cap -1 -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --grad-output q.npy -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --grad-dir d -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --grad-dir d --grad-output k.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --documents three.npy -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --documents q.npy -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --key-documents whole.npy -o x.npy
+    says attend rope --query q.npy --key long.npy --value long.npy --positions 0:2 --key-positions 0:3 --documents whole.npy -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --bias q.npy -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --bias whole.npy -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --bias bias.npy --attention linear -o x.npy
+    says attend alibi --query q.npy --key q.npy --value q.npy --positions 0:2 --attention linear -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --attention linear --weights w.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --attention linear --landmarks 2 -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --landmarks 2 --clusters 2 -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --iterations 2 -o x.npy
+    says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --attention liner -o x.npy
+
+    says fold rope
+    says fold rope --heads 2
+    says fold rope --heads 2 --head-dim 4
+    says fold rope --heads 2 --head-dim 4 -o x.npy
+    says fold alibi --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'algebraic(group=seq)' --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'algebraic(group=seq)' --heads 2 --head-dim 4 -o x.safetensors --json
+    says fold 'algebraic(group=seq)' --heads 2 --head-dim 4 -o folder
+    says fold 'algebraic(group=seq)' --heads 2 --head-dim 4 -o folder --json
+    says fold 'algebraic(group=seq, heads=shared)' --heads 2 --head-dim 5 -o x.safetensors
+    says fold 'algebraic(group=seq)' --heads 2 --head-dim 5 -o x.safetensors
+    says fold 'algebraic(group=seq, heads=shared, decay=0.9)' --pairs half --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'algebraic(group=seq, heads=shared, decay=learned:0.9)' --pairs half --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'algebraic(group=seq)' --pairs half --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'algebraic(group=grid:2)' --pairs half --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'algebraic(group=grid:2, split=3:5)' --heads 2 --head-dim 8 -o x.safetensors
+    says fold 'algebraic(group=tree:2)' --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'rope(pairs=half, rotate=proportional:0.5)' --heads 2 --head-dim 8 -o x.safetensors
+    says fold 'rope(base=100)' --pairs half --heads 2 --head-dim 8 -o x.safetensors
+    says fold mixed --pairs half --heads 2 --head-dim 4 -o x.safetensors
+    says fold string --heads 2 --head-dim 4 -o x.safetensors
+    says fold string --to algebraic --heads 2 --head-dim 4 -o x.safetensors
+    says fold rope --to algebraic --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'rope(rotate=2)' --to algebraic --heads 2 --head-dim 4 -o x.safetensors
+    says fold roper --to algebraic --basis random --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'rope(axes=2)' --to algebraic --heads 2 --head-dim 8 -o x.safetensors
+    says fold 'rope(axes=3)' --to algebraic --heads 1 --head-dim 8 -o x.safetensors
+    says fold 'rope(axes=2, order=interleaved)' --to algebraic --heads 2 --head-dim 8 -o x.safetensors
+    says fold 'rope(axes=2, rotate=4)' --to algebraic --heads 2 --head-dim 8 -o x.safetensors
+    says fold rope --basis random --heads 2 --head-dim 4 -o x.safetensors
+    says fold rope --to algebraic --pairs half --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'rope + alibi' --to algebraic --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'rope + sinusoidal' --heads 2 --head-dim 4 -o x.safetensors
+    says fold rope --query flat.npy --heads 2 --head-dim 2 -o x.safetensors
+    says fold rope --value flat.npy --heads 2 --head-dim 2 -o x.safetensors
+    says fold rope --value flat.npy --out-projection flat.npy --heads 2 --head-dim 2 -o x.safetensors
+    says fold 'rope(values=on)' --query flat.npy --key flat.npy --heads 2 --head-dim 2 -o x.safetensors
+    says fold rope --query flat.npy --key flat.npy --heads 2 --head-dim 2 -o x.safetensors
+    says fold rope --query flat.npy --key flat.npy --transposed --heads 2 --head-dim 2 -o x.safetensors
+    says fold rope --query q.npy --key wide.npy --heads 2 --head-dim 4 -o x.safetensors
+    says fold rope --query bias.npy --key whole.npy --heads 1 --head-dim 2 -o x.safetensors
+    says fold rope --to algebraic --heads 2 --head-dim 4 -o x.safetensors --params none.safetensors
+
+    says plot group seq
+    says plot group seq -o x.gif
+    says plot group seq --from 1 -o x.svg
+    says plot group seq --from 1 --to 1+ -o x.svg
+    says plot group tree:64 -o x.svg
+    says plot group grid:5 -o x.svg
+    says plot group 'seq*seq*seq*tree:2' -o x.svg
+    says plot group cycle:20000 -o x.svg
+    says plot group cycle:200*cycle:1*tree:1 -o x.svg
+    says plot similarity rope --positions 0:3 -o x.svg
+    says plot similarity rope --origin 0 -o x.svg
+    says plot similarity rope --positions 0.5,1 --origin 0 -o x.svg
+    says plot similarity rope --positions 0:3 --origin 1+2 -o x.svg
+    says plot spectrum alibi -o x.svg
+    says plot spectrum none -o x.svg
+    says plot frequencies alibi -o x.svg
+    says plot frequencies rope rope rope rope rope rope rope rope rope -o x.svg
+    says plot frequencies rope
+    says plot table rope --positions 0:3 -o x.svg
+    says plot table sinusoidal -o x.svg
+    says plot curves words --store t/locus.db
+    says plot curves words -o x.svg
+    says plot curves nobody --store t/locus.db -o x.svg
+    says plot lengths words --store t/locus.db -o x.svg
+    says plot attention words --store t/locus.db -o x.svg --input 1 --sample 1
+    says plot attention words --store t/locus.db -o x.svg --input '1 9'
+    says plot attention words --store t/locus.db -o x.svg --sample 9
+    says plot attention trees --store t/locus.db -o x.svg --input '(1 2 3)'
+
+    says data inspect copy -n 20 --length 5 --symbols 6
+    says data inspect copy -n 20 --length 5 --symbols 6 --set test --json
+    says data inspect reverse -n 3 --length 4 --length-deviation 0 --show 1
+    says data inspect repeat -n 2 --length 3 --show 0 --seed 3
+    says data inspect tree-c3 -n 4 --depth 2 --show 1
+    says data inspect tree-ops -n 4 --depth 2 --order depth --json
+    says data inspect addition -n 3 --digits 2 --sequence 60
+    says data inspect substring-search -n 2 --sequence 30 --length 4 --show 1
+    says data inspect substring-index -n 2 --sequence 40 --length 4 --json
+    says data inspect listops -n 5 --longest 20 --shortest 5 --arguments 3 --expression-depth 4
+    says data inspect listops -n 5 --longest 20 --shortest 5 --arguments 3 --expression-depth 4 --target parity --json
+    says data inspect nothing
+    says data inspect ./
+    says data inspect nothing.jsonl
+    says data inspect words.txt
+    says data inspect text
+    says data inspect classify
+    says data inspect cifar10 --data nowhere
+    says data inspect cifar10 -n 3
+    says data inspect copy --digits 3
+    says data inspect addition --order depth
+    says data make copy -n 2 --length 3 -o -
+    says data make tree-copy -n 1 --depth 1 -o -
+    says data make addition -n 2 --digits 1 -o -
+    says data make listops -n 1 --shortest 3 --longest 9 -o -
+    says data make copy -n 3 --length 4 -o words.jsonl
+    says data inspect words.jsonl
+    says data make copy
+    says data make copy --sequence 20 -o -
+    says data make addition --sequence 20 -o -
+    says data make copy --image 3 -o -
+    says data make copy --json -o -
+    says data make cifar10 -o x.txt
+    says data make cifar10 -n 3 -o x.png
+    says data make pairs -o -
+    says data make text
+    says data make text --train-text words.txt --set dev
+    says data make text --train-text words.txt --vocabulary 300 --model model.bin
+    says data make text --train-text words.txt -o -
+    says data make text --train-text none.txt -o made
+    says data make text --train-text words.txt --model model.bin -o made
+    says data make coppy -o -
+    says data get copy
+    says data get text
+    says data get everything
+    says data get cifar10 --to ''
+    says data get cifar10 --from nowhere.tar.gz --to gone
+
+    says train
+    says train --task copy
+    says train --task coppy --encoding rope
+    says train --task copy --encoding rope --steps 5 --epochs 1
+    says train --task copy --encoding rope --checkpoint-seconds 5 --checkpoint-every-minutes 1
+    says train --task copy --encoding rope --dim 10 --heads 3
+    says train --task copy --encoding rope --dim 12 --heads 4 --kv-heads 3
+    says train --task addition --encoding rope --logit-scale inverse-sqrt-dim --output own
+    says train --task copy --encoding rope --shards 3
+    says train --task copy --encoding rope --shards 4 --batch 2
+    says train --task addition --encoding rope --epochs 3
+    says train --task copy --encoding rope --depth 3
+    says train --task tree-copy --encoding rope --test-lengths 3
+    says train --task tree-copy --encoding rope --test-depths 3,0
+    says train --task copy --encoding rope --digits 3
+    says train --task cifar10 --encoding rope --dev-samples 3
+    says train --task substring-search --encoding rope --greedy-samples 3
+    says train --task copy --encoding rope --test-lengths 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20
+    says train --task copy --encoding rope --test-lengths 0
+    says train --task copy --encoding rope --attention liner
+    says train --task classify --encoding rope
+    says train --task classify --encoding rope --data none.tsv
+    says train --task classify --encoding rope --data words.txt --sequence 5
+    says train --task copy --encoding rope --pretrained none
+    says train --task listops --encoding none --pretrained none
+    says train --task listops --encoding none --pretrained none --dim 3
+    says train --task listops --encoding none --sequence 30
+    says train --task text --encoding rope --data nowhere
+    says train --task copy --encoding rope --init-from nobody --store t/locus.db
+    says train --task copy --encoding rope --name ../x
+    says train --continue nobody --steps 3 --store t/locus.db
+    says train --continue words --steps 1 --store t/locus.db --seed 1
+    says train --continue words --steps 1 --store t/locus.db --dim 3
+    says train --continue sums --steps 1 --store t/locus.db --length 3
+    says train --continue 1 --steps 1
+    says train --continue words --store none/locus.db
+
+    says eval words
+    says eval nobody --store t/locus.db
+    says eval words x.png --store t/locus.db
+    says eval words --store t/locus.db --depths 3
+    says eval words --store t/locus.db --lengths 0
+    says eval words --store t/locus.db --lengths 2000000
+    says eval words --store t/locus.db --data here
+    says eval sums --store t/locus.db --lengths 19
+    says generate words --store t/locus.db --input '1 9'
+    says generate words --store t/locus.db --input ''
+    says generate words --store t/locus.db --input 1 -n 2
+    says generate words --store t/locus.db --depth 2
+    says generate words --store t/locus.db --prompt 1
+    says generate words --store t/locus.db --data here
+    says generate trees --store t/locus.db --input 1
+    says generate trees --store t/locus.db --length 3
+    says generate sums --store t/locus.db --prompt 1 --prompts words.txt
+    says generate sums --store t/locus.db --prompt ''
+    says generate sums --store t/locus.db --prompt 1 -n 2
+    says generate sums --store t/locus.db --prompt 1 --top-k 2
+    says generate sums --store t/locus.db --prompt 1 --top-p 0
+    says generate sums --store t/locus.db --prompt x
+    says generate sums --store t/locus.db --prompts none.txt
+    says generate sums --store t/locus.db --length 3
+
+    says compare
+    says compare --task copy,tree-copy --seeds 2 --list
+    says compare --task copy --encodings rope,alibi,rope --embedding-init both --seed 3 --list
+    says compare --task copy --encodings rope --vary rate=0.1,0.2 --vary layers=1,2 --list
+    says compare --task listops --encodings none --target parity --list --json
+    says compare --task addition --list
+    says compare --task classify --list
+    says compare --task copy --encodings rope --vary rate
+    says compare --task copy --encodings rope --vary =1
+    says compare --task copy --encodings rope --vary ratee=1
+    says compare --task copy --encodings rope --vary zzzzzzzz=1
+    says compare --task copy --encodings rope --vary rate=1,,2
+    says compare --task copy --encodings rope --vary rate=1,1
+    says compare --task copy --encodings rope --vary rate=1 --vary rate=2
+    says compare --task copy --encodings rope --vary rate=1 --rate 2
+    says compare --task copy --encodings rope --vary lengths=1
+    says compare --task copy --encodings rope --vary rate=x
+    says compare --task copy --encodings rope --list --sbatch
+    says compare --task copy --encodings rope --sbatch --only 1
+    says compare --task copy --encodings rope --list --only 2
+    says compare --task cifar10,text --data here --list
+    says compare --task copy --encodings rope --parallel
+
+    says runs --task copy
+    says runs --task copy --encoding rope --format csv
+    says runs --encoding rope --format latex
+    says runs --store t/locus.db --task addition --json --format csv
+    says runs --task nothing
+    says runs --task nothing --json
+    says runs diff 1 2
+    says runs diff 2 3
+    says runs diff 1
+    says runs diff 1 1
+    says runs show 3
+    says runs show copy
+    says runs show
+    says runs delete
+    says runs rename 1
+    says runs rename 1 a/b
+    says runs rename 1 first
+    says runs rename 2 first
+    says runs note 1
+    says runs note 1 'mine, all of it'
+    says runs show first --json
+    says runs note 1 ''
+    says runs delete 2
+    says runs delete 2
+    says runs export
+    says runs export 1 1 -o x.json
+    says runs export 99 -o x.json
+    says runs export --task nothing -o x.json
+    says runs export 1 -o x.json
+    says runs export 1 3 --format csv -o x
+    says runs export --format latex -o x
+    says runs --format tensorboard
+    says runs import
+    says runs import none.json
+    says runs import x.json
+    says runs import x.json --checkpoints
+    says runs import t/locus.db --store u/locus.db
+    says runs import t/locus.db --store u/locus.db
+    says runs import words.txt
+    says runs everything
+    says runs --store none/locus.db
+    says report --task nothing
+    says report --store none/locus.db
+    says bench what
+    says bench aply
+    says completion tcsh
+    says completion
+} >spoken.txt
+# Versions, times, and what depends on when.
+sed -i -e "s/[0-9]\{4\}-[0-9][0-9]-[0-9][0-9]T[0-9:]*Z/TIME/g" -e 's/^locus [0-9.]*:/locus VERSION:/' spoken.txt
+checks=$((checks + 1))
+cmp -s spoken.txt "$LOCUS_SOURCE/tests/golden/spoken.txt" || {
+    cp spoken.txt "${LOCUS_BUILD:-/tmp}"
+    : >.out/stdout
+    : >.out/stderr
+    complain "the program says something else, all of it in ${LOCUS_BUILD:-/tmp}/spoken.txt, from where it can take the kept" \
+        "file's place if it is right: $(diff "$LOCUS_SOURCE/tests/golden/spoken.txt" spoken.txt | head -n 30)"
+}
+finish
