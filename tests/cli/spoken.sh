@@ -172,6 +172,9 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says fold 'algebraic(group=tree:2)' --heads 2 --head-dim 4 -o x.safetensors
     says fold 'rope(pairs=half, rotate=proportional:0.5)' --heads 2 --head-dim 8 -o x.safetensors
     says fold 'rope(base=100)' --pairs half --heads 2 --head-dim 8 -o x.safetensors
+    says fold 'algebraic(group=seq, init=random)' --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'algebraic(group=seq, init=random)' --to algebraic --heads 2 --head-dim 4 -o x.safetensors
+    says fold 'algebraic(generator=householder)' --to algebraic --heads 2 --head-dim 4 -o x.safetensors
     says fold mixed --pairs half --heads 2 --head-dim 4 -o x.safetensors
     says fold string --heads 2 --head-dim 4 -o x.safetensors
     says fold string --to algebraic --heads 2 --head-dim 4 -o x.safetensors

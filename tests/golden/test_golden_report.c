@@ -135,6 +135,35 @@ static void page_of_one(void **state) {
     free(text);
 }
 
+/* Of a text at other contexts both scores that are drawn are told, each once. */
+static void contexts_as_json(void **state) {
+    (void)state;
+    lab_store *other = NULL;
+    lab_summary summary;
+    lab_run *runs;
+    size_t count;
+    OK(lab_store_runs(store, NULL, &runs, &count, &failed));
+    OK(lab_store_open(&other, ":memory:", &failed));
+    lab_run run = runs[43];
+    assert_string_equal(run.task, "text");
+    OK(lab_store_run_insert(other, &run, &failed));
+    OK(lab_store_final_set(other, run.id, "test:64", "accuracy", 0.25, &failed));
+    OK(lab_store_final_set(other, run.id, "test:64", "perplexity", 9.5, &failed));
+    OK(lab_summary_create(&summary, other, &(lab_summary_filter){0}, &failed));
+    cJSON *made = lab_summary_json(&summary);
+    const cJSON *row = cJSON_GetObjectItem(cJSON_GetObjectItem(made, "sections")->child, "rows")->child;
+    char *lengths = cJSON_PrintUnformatted(cJSON_GetObjectItem(row, "lengths"));
+    assert_string_equal(
+        lengths, "[{\"length\":64,\"accuracy\":{\"mean\":0.25,\"deviation\":0,\"seeds\":1,\"half_width_95\":null},"
+                 "\"greedy_exact\":null,"
+                 "\"perplexity\":{\"mean\":9.5,\"deviation\":0,\"seeds\":1,\"half_width_95\":null}}]");
+    cJSON_free(lengths);
+    cJSON_Delete(made);
+    lab_summary_free(&summary);
+    lab_store_close(&other);
+    lab_runs_free(runs, count);
+}
+
 /* ---- charts that stand alone ---- */
 
 /* Adds a picture of these runs to `to`, without the style that all have. */
@@ -215,7 +244,7 @@ static void sheets(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(summary_as_json), cmocka_unit_test(tables), cmocka_unit_test(page),
-        cmocka_unit_test(page_of_one),     cmocka_unit_test(sheets),
+        cmocka_unit_test(page_of_one),     cmocka_unit_test(sheets), cmocka_unit_test(contexts_as_json),
     };
     return cmocka_run_group_tests(tests, create, drop);
 }

@@ -102,6 +102,27 @@ static void parameter_files(void **state) {
     }
 }
 
+/* Room for the gradient of every parameter, as large as it is. */
+static void gradients_have_room(void **state) {
+    lab_bound bound;
+    locus_tensor *gradients = NULL;
+    locus_error error;
+    (void)state;
+    open_bound(&bound, "rope(learned=on) + t5(buckets=4) + scores(sinks=on)", (locus_shape){.heads = 3, .head_dim = 8});
+    assert_int_equal(bound.count, 3);
+    assert_int_equal(lab_bound_gradients(&bound, &gradients, &error), LOCUS_OK);
+    const size_t sizes[] = {4, 12, 3};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(locus_tensor_count(&gradients[i]), sizes[i]);
+        assert_ptr_not_equal(gradients[i].data, bound.values[i].data);
+        for (size_t j = 0; j < sizes[i]; j++)
+            assert_true(((const double *)gradients[i].data)[j] == 0);
+    }
+    lab_bound_gradients_free(&bound, &gradients);
+    assert_null(gradients);
+    lab_bound_close(&bound);
+}
+
 /* ---- as numbers ---- */
 
 /* sin and cos of p·ω in pairs (Vaswani et al. 2017, section 3.5). */
@@ -243,9 +264,11 @@ static void natural_shapes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_specs),       cmocka_unit_test(completed_shapes), cmocka_unit_test(parameter_files),
-        cmocka_unit_test(tables),          cmocka_unit_test(operators),        cmocka_unit_test(scores),
-        cmocka_unit_test(rewritten_specs), cmocka_unit_test(natural_shapes),
+        cmocka_unit_test(bad_specs),       cmocka_unit_test(completed_shapes),
+        cmocka_unit_test(parameter_files), cmocka_unit_test(gradients_have_room),
+        cmocka_unit_test(tables),          cmocka_unit_test(operators),
+        cmocka_unit_test(scores),          cmocka_unit_test(rewritten_specs),
+        cmocka_unit_test(natural_shapes),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "golden/planted_store.h"
 #include "report/page/chart_data.h"
 #include "report/page/chart_draw.h"
 #include "report/page/chart_frame.h"
@@ -248,6 +249,54 @@ static void charts_are_whole(void **state) {
     free(w.text);
 }
 
+static void add_chart(FILE *to, lab_chart chart) {
+    locus_error error;
+    chart.id = "c", chart.title = "A <title>", chart.x_label = "x", chart.y_label = "y";
+    chart.width = 460, chart.height = 300;
+    assert_int_equal(lab_chart_draw(&chart, to, &error), LOCUS_OK);
+}
+
+/* Bands, bars, lines of many points, gaps; logarithms; names; what was trained: as tests/golden/charts.txt has them, pictures
+ * and numbers. */
+static void charts_of_all_kinds(void **state) {
+    (void)state;
+    enum { POINTS = 40, FEW = 4 };
+    double x[POINTS], y[POINTS], low[POINTS], high[POINTS];
+    static const double at[FEW] = {0, 1, 2, 3}, value[FEW] = {0.02, 0.5, 7, 300}, below[FEW] = {0.01, -1, 3, 200},
+                        above[FEW] = {0.04, 2, NAN, 500}, holes[FEW] = {NAN, 1, -2, 4};
+    static const char *const names[FEW] = {"one", "two\nlines", "<three>", "four"};
+    for (size_t i = 0; i < POINTS; i++) {
+        x[i] = (double)i * 25;
+        y[i] = (double)(i * i % 17) / 17;
+        low[i] = y[i] - 0.25;
+        high[i] = y[i] + (double)i / 64;
+    }
+    const lab_series band[] = {
+        {.name = "band", .count = POINTS, .x = x, .y = y, .low = low, .high = high, .mark = 2, .colour = 5},
+        {.name = "line", .count = POINTS, .x = x, .y = high, .mark = 11, .colour = 1},
+        {.name = "base", .count = 2, .x = at, .y = at, .reference = true}};
+    const lab_series bars[] = {
+        {.name = "a", .count = FEW, .x = at, .y = value, .low = below, .high = above, .points = true},
+        {.name = "b", .count = FEW, .x = at, .y = holes, .points = true, .mark = 3, .colour = 7},
+        {.name = "none", .x = at, .y = at, .mark = 4}};
+    written w;
+    FILE *out = begin(&w);
+    add_chart(out, (lab_chart){.series = band, .series_count = 3});
+    add_chart(
+        out, (lab_chart){.series = band, .series_count = 1, .y_low = -1, .y_high = 2, .trained = 500, .whole_x = true});
+    add_chart(out, (lab_chart){.series = bars, .series_count = 3, .log_y = true, .dodge = true});
+    add_chart(out, (lab_chart){.series = bars,
+                               .series_count = 2,
+                               .dodge = true,
+                               .x_names = names,
+                               .x_name_count = FEW,
+                               .x_low = -0.5,
+                               .x_high = 3.5});
+    add_chart(out, (lab_chart){.series = bars, .series_count = 0});
+    planted_text_is(end(&w), "charts.txt");
+    free(w.text);
+}
+
 /* ---- texts ---- */
 
 static void texts_stay_texts(void **state) {
@@ -333,11 +382,17 @@ static void a_page_tells_encodings_apart(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_have_places),     cmocka_unit_test(few_values_have_places),
-        cmocka_unit_test(lines_keep_their_shape), cmocka_unit_test(paths_are_read_back),
-        cmocka_unit_test(numbers_are_read_back),  cmocka_unit_test(many_numbers_are_thinned),
-        cmocka_unit_test(charts_are_whole),       cmocka_unit_test(texts_stay_texts),
-        cmocka_unit_test(encodings_have_colours), cmocka_unit_test(a_page_tells_encodings_apart),
+        cmocka_unit_test(values_have_places),
+        cmocka_unit_test(few_values_have_places),
+        cmocka_unit_test(lines_keep_their_shape),
+        cmocka_unit_test(paths_are_read_back),
+        cmocka_unit_test(numbers_are_read_back),
+        cmocka_unit_test(many_numbers_are_thinned),
+        cmocka_unit_test(charts_are_whole),
+        cmocka_unit_test(charts_of_all_kinds),
+        cmocka_unit_test(texts_stay_texts),
+        cmocka_unit_test(encodings_have_colours),
+        cmocka_unit_test(a_page_tells_encodings_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

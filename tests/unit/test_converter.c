@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pictures that rsvg-convert draws, and those that it does not finish. */
 #include "report/figures/svg_file.h"
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,6 +29,13 @@ static void fake(const char *commands) {
     assert_int_equal(chmod(scratch_path("rsvg-convert"), 0755), 0);
 }
 
+static size_t open_files(void) {
+    size_t count = 0;
+    for (int i = 0; i < 256; i++)
+        count += fcntl(i, F_GETFD) != -1;
+    return count;
+}
+
 static bool is_there(const char *name) {
     return access(scratch_path(name), F_OK) == 0;
 }
@@ -52,6 +60,7 @@ static void only_whole_pictures_are_taken(void **state) {
     char path[4096];
     snprintf(path, sizeof path, "%s", before == NULL ? "" : before);
     assert_int_equal(setenv("PATH", scratch_path(""), 1), 0);
+    const size_t open = open_files();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         locus_error error = {0};
         fake(cases[i].commands);
@@ -62,6 +71,7 @@ static void only_whole_pictures_are_taken(void **state) {
         assert_int_equal(is_there(cases[i].name), status == LOCUS_OK);
         unlink(scratch_path(cases[i].name));
     }
+    assert_int_equal(open_files(), open);
     assert_int_equal(setenv("PATH", path, 1), 0);
 }
 

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "golden/planted_store.h"
 #include "io/file.h"
 #include "io/picture/picture.h"
 #include "report/figures/drawing.h"
+#include "report/figures/figure_attention.h"
 #include "report/figures/panels.h"
 #include "unit/scratch_folder.h"
 
@@ -132,8 +134,58 @@ static void labels_are_thinned(void **state) {
         assert_true(seen[at] > 0);
 }
 
+/* Cell (query, key) of a head has a weight of its own: below the first step, at steps, between them, above the last. */
+static void fill_weights(float *weights, size_t heads, size_t queries, size_t keys) {
+    for (size_t h = 0; h < heads; h++)
+        for (size_t i = 0; i < queries * keys; i++)
+            weights[h * queries * keys + i] = h == 0 ? (float)i / (float)(queries * keys - 1) : i == 0 ? 1.2f : 0.024f;
+}
+
+static void add_picture(FILE *to, const lab_attention_maps *maps, const lab_attention_input *input) {
+    char *text = NULL;
+    size_t bytes;
+    locus_error error = {0};
+    assert_int_equal(lab_figure_attention(maps, input, "a < b & c", scratch_path("maps.svg"), &error), LOCUS_OK);
+    assert_int_equal(lab_file_read(scratch_path("maps.svg"), &text, &bytes, &error), LOCUS_OK);
+    fputs(text, to);
+    free(text);
+}
+
+/* The three attentions of an encoder–decoder, one of them without its first layer; and a decoder alone that reads more
+ * tokens than large cells have room for. As tests/golden/attention_maps.txt has them. */
+static void attentions(void **state) {
+    (void)state;
+    float own[2 * 9], made[2 * 4], cross[2 * 6], alone[21 * 21];
+    lab_token_name read[21] = {{"a"}, {"<é>"}, {"&"}}, start[2] = {{"start"}, {"x"}};
+    const lab_attention_map pair[] = {
+        {.heads = 2, .queries = 3, .keys = 3, .weights = own},
+        {.decoder = true, .layer = 0, .heads = 2, .queries = 2, .keys = 2, .weights = made},
+        {.decoder = true, .layer = 1, .heads = 2, .queries = 2, .keys = 2, .weights = made},
+        {.decoder = true, .cross = true, .layer = 1, .heads = 2, .queries = 2, .keys = 3, .weights = cross}};
+    lab_attention_map wide[] = {{.decoder = true, .heads = 1, .queries = 21, .keys = 21, .weights = alone}};
+    char *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    fill_weights(own, 2, 3, 3);
+    fill_weights(made, 2, 2, 2);
+    fill_weights(cross, 2, 2, 3);
+    fill_weights(alone, 1, 21, 21);
+    lab_attention_input input = {.read = read, .made = start, .read_count = 3, .made_count = 2};
+    add_picture(stream, &(lab_attention_maps){.count = 4, .maps = (lab_attention_map *)(uintptr_t)pair}, &input);
+    for (size_t i = 0; i < 21; i++)
+        snprintf(read[i].text, sizeof read[i].text, "%zu", i);
+    input = (lab_attention_input){.read = read, .read_count = 21};
+    add_picture(stream, &(lab_attention_maps){.count = 1, .maps = wide}, &input);
+    wide[0].queries = wide[0].keys = 20;
+    add_picture(stream, &(lab_attention_maps){.count = 1, .maps = wide}, &input);
+    assert_int_equal(fclose(stream), 0);
+    planted_text_is(text, "attention_maps.txt");
+    free(text);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_of_a_png), cmocka_unit_test(colours_of_series),
-                                       cmocka_unit_test(labels_are_thinned)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(attentions), cmocka_unit_test(shapes_of_a_png),
+                                       cmocka_unit_test(colours_of_series), cmocka_unit_test(labels_are_thinned)};
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

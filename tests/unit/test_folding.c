@@ -3,6 +3,9 @@
  * projections turn as vectors do. */
 #include "fold/projection.h"
 
+#include "io/safetensors.h"
+#include "unit/scratch_folder.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,6 +146,46 @@ static void layouts(void **state) {
     assert_true(layout.outer == 24 && layout.inner == 1);
 }
 
+static void expect_array(const lab_safetensors *file, const char *name, const char *shape, const double *values) {
+    const lab_array *array = lab_safetensors_find(file, name);
+    char text[LAB_SHAPE_TEXT];
+    assert_non_null(array);
+    lab_shape_text(array->rank, array->shape, text);
+    assert_string_equal(text, shape);
+    assert_int_equal(array->dtype, LAB_F64);
+    for (size_t i = 0; i < lab_array_count(array); i++)
+        assert_true(lab_array_at(array, i) == values[i]);
+}
+
+/* A file has the parameters, the basis and the angles, and what was turned; nothing else. */
+static void files_have_all(void **state) {
+    (void)state;
+    lab_bound source;
+    lab_folding folding;
+    lab_safetensors file;
+    locus_error error = {.offset = -1};
+    double numbers[HEADS * DIM] = {1, 2, 3};
+    const lab_folding_wish wish = {.to = LAB_FOLD_ROTARY};
+    const lab_array projections[2] = {
+        {.data = NULL}, {.name = "key", .dtype = LAB_F64, .rank = 1, .shape = {HEADS * DIM}, .data = numbers}};
+    open_bound(&source, "algebraic(group=grid:2, init=random)");
+    assert_int_equal(lab_folding_open(&folding, &source, &wish, &error), LOCUS_OK);
+    const char *path = scratch_path("folded.safetensors");
+    assert_int_equal(lab_folding_write(&folding, projections, 2, path, &error), LOCUS_OK);
+    assert_int_equal(lab_safetensors_read(&file, path, &error), LOCUS_OK);
+    assert_int_equal(file.count, 4);
+    assert_int_equal(folding.target.count, 1);
+    expect_array(&file, "angles", "[2, 2, 2]", folding.target.values[0].data);
+    expect_array(&file, "fold.basis", "[2, 8, 8]", folding.turn);
+    expect_array(&file, "fold.angles", "[2, 2, 4]", folding.angles);
+    expect_array(&file, "key", "[16]", numbers);
+    assert_int_equal(file.metadata_count, 1);
+    assert_string_equal(lab_safetensors_metadata(&file, "spec"), "algebraic(group=grid:2, generator=angles)");
+    lab_safetensors_close(&file);
+    lab_folding_close(&folding);
+    lab_bound_close(&source);
+}
+
 /* A head for which there is no memory is told, even where there are no rows. */
 static void no_room_for_a_row(void **state) {
     (void)state;
@@ -156,10 +199,8 @@ static void no_room_for_a_row(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_room_for_a_row),
-        cmocka_unit_test(both_ways),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(layouts),
+        cmocka_unit_test(no_room_for_a_row), cmocka_unit_test(both_ways),      cmocka_unit_test(refused),
+        cmocka_unit_test(layouts),           cmocka_unit_test(files_have_all),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

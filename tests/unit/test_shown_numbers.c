@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "output.h"
+#include "report/page/cost_columns.h"
 #include "report/tables/score_columns.h"
 
 #include <math.h>
@@ -65,6 +66,35 @@ static void seconds(void **state) {
                                      {5969, "99 min 29 s"},    {5970, "1 h 40 min"}, {7200, "2 h 00 min"},
                                      {360000, "100 h 00 min"}, {1e9, "?"},           {(double)NAN, "?"}};
     CHECK_NUMBERS(lab_seconds_text, numbers);
+}
+
+/* ---- costs ---- */
+
+static void check_costs(const lab_cost *cost, const number *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        char text[32];
+        cost->format(text, sizeof text, numbers[i].value);
+        assert_string_equal(text, numbers[i].text);
+    }
+}
+
+#define CHECK_COSTS(which, numbers) check_costs(&lab_costs[which], numbers, sizeof(numbers) / sizeof *(numbers))
+
+static void costs(void **state) {
+    (void)state;
+    static const number large[] = {{9999, "9999"},  {10000, "10.0 k"},  {99960, "100.0 k"}, {999999, "1000.0 k"},
+                                   {1e6, "1.00 M"}, {9.99e6, "9.99 M"}, {1e7, "10.0 M"},    {1.234e8, "123.4 M"}};
+    static const number times[] = {{99.9, "99.9 s"}, {100, "1.7 min"}, {5999, "100.0 min"}, {6000, "1.7 h"}};
+    static const number sizes[] = {
+        {0x1p20, "1 MiB"}, {1000.0 * 0x1p20, "1000 MiB"}, {0x1p30, "1.00 GiB"}, {2.5 * 0x1p30, "2.50 GiB"}};
+    CHECK_COSTS(0, large);
+    CHECK_COSTS(1, times);
+    CHECK_COSTS(2, sizes);
+    CHECK_COSTS(3, large);
+    assert_true(lab_cost_spread(&(lab_statistic){.count = 2, .mean = 50, .deviation = 1}) == 2);
+    assert_true(lab_cost_spread(&(lab_statistic){.count = 2, .mean = 50, .deviation = 0.025}) == 0);
+    assert_true(lab_cost_spread(&(lab_statistic){.count = 2, .mean = 50, .deviation = 0.026}) > 0);
+    assert_true(lab_cost_spread(&(lab_statistic){.count = 1, .mean = 50, .deviation = 1}) == 0);
 }
 
 /* ---- scores ---- */
@@ -134,10 +164,8 @@ static void scores(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts),
-        cmocka_unit_test(bytes),
-        cmocka_unit_test(seconds),
-        cmocka_unit_test(scores),
+        cmocka_unit_test(counts), cmocka_unit_test(bytes),  cmocka_unit_test(seconds),
+        cmocka_unit_test(costs),  cmocka_unit_test(scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

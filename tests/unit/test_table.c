@@ -89,6 +89,31 @@ static void test_latex(void **state) {
            "\\bottomrule\n\\end{tabular}\n");
 }
 
+/* What LaTeX takes for something else has a name; letters that its fonts have stand as they are. */
+static void test_latex_characters(void **state) {
+    (void)state;
+    static const char *const heads[] = {"a", ">b", ">c|%", ">|s"};
+    lab_table *table = lab_table_create(heads, 4);
+    lab_table_cell(table, "\\{}#$%%&_^~<>|–…±×·√≤≥−⌈⌉πᵀ²\"");
+    lab_table_number(table, 1234567, "%s", "1.23 M");
+    lab_table_number(table, 0.125, "%.1f", 0.125);
+    lab_table_none(table);
+    lab_table_cell(table, "ÀÏÐÑÖ×ØÝÞßàïðñö÷øýþÿ ģ€ʹ");
+    lab_table_number(table, 0.000123456, "%s", "123 µs");
+    lab_table_mean(table, 2.5, 0, 1.25, 3);
+    lab_table_number(table, -3, "%d", -3);
+    expect_of(
+        table, LAB_TABLE_LATEX,
+        "% \\usepackage{booktabs, siunitx}\n"
+        "\\begin{tabular}{lSSS}\n\\toprule\n"
+        "{a} & {b} & {c (\\%)} & {s} \\\\\n\\midrule\n"
+        "\\textbackslash{}\\{\\}\\#\\$\\%\\&\\_\\textasciicircum{}\\textasciitilde{}$<$$>$$|$--\\dots{}$\\pm$$\\times$"
+        "$\\cdot$$\\surd$$\\leq$$\\geq$$-$$\\lceil$$\\rceil$$\\pi$$^\\top$$^2$'' & 1234567 & 0.1 & {--} \\\\\n"
+        "ÀÏ?ÑÖ$\\times$ØÝ?ßàï?ñö?øý?ÿ ??? & 0.0001235 & 2 \\pm 1.250 & -3 \\\\\n"
+        "\\bottomrule\n\\end{tabular}\n");
+    lab_table_free(table);
+}
+
 static void test_markdown(void **state) {
     (void)state;
     expect(LAB_TABLE_MARKDOWN, "<b>",
@@ -135,6 +160,7 @@ int main(void) {
                                        cmocka_unit_test(test_csv),
                                        cmocka_unit_test(test_json),
                                        cmocka_unit_test(test_latex),
+                                       cmocka_unit_test(test_latex_characters),
                                        cmocka_unit_test(test_markdown),
                                        cmocka_unit_test(test_long_cells),
                                        cmocka_unit_test(test_no_memory_is_told)};

@@ -171,10 +171,10 @@ static void draw_x(const lab_frame *frame, const lab_chart *chart, FILE *page) {
         draw_name(frame, chart->x_names[i], lab_frame_x(frame, (double)i), page);
 }
 
-/* Where training ended, and what lies beyond it. */
+/* Where training ended, and what lies beyond it; 0: nowhere, also where places are negative. */
 static void draw_trained(const lab_frame *frame, double trained, FILE *page) {
     const double x = lab_frame_x(frame, trained), height = frame->bottom - frame->top;
-    if (!(trained > frame->x_low && trained < frame->x_high))
+    if (!(trained > fmax(frame->x_low, 0) && trained < frame->x_high))
         return;
     fprintf(page, "<rect class=\"beyond\" x=\"%.1f\" y=\"%g\" width=\"%.1f\" height=\"%g\"/>", x, frame->top,
             frame->right - x, height);
