@@ -157,6 +157,61 @@ static void expect_array(const lab_safetensors *file, const char *name, const ch
         assert_true(lab_array_at(array, i) == values[i]);
 }
 
+/* What is no part of the folded term's normal form stays as it is: a rate, other terms. */
+static void other_parameters_stay(void **state) {
+    (void)state;
+    lab_bound source;
+    lab_folding folding;
+    locus_error error = {.offset = -1};
+    const lab_folding_wish wish = {.to = LAB_FOLD_ROTARY};
+    size_t same = 0;
+    open_bound(&source, "t5(buckets=4) + algebraic(group=seq, decay=learned:0.9) + scores(sinks=on)");
+    for (size_t i = 0; i < source.count; i++) /* none of them is the same as another */
+        for (size_t j = 0; j < locus_tensor_count(&source.values[i]); j++)
+            ((double *)source.values[i].data)[j] += 0.001 * (double)(i + 10 * j);
+    assert_int_equal(lab_folding_open(&folding, &source, &wish, &error), LOCUS_OK);
+    assert_int_equal(folding.target.count, source.count);
+    for (size_t i = 0; i < source.count; i++) {
+        if (strstr(source.infos[i].name, "generators") != NULL)
+            continue;
+        assert_string_equal(folding.target.infos[i].name, source.infos[i].name);
+        assert_memory_equal(folding.target.values[i].data, source.values[i].data,
+                            locus_tensor_count(&source.values[i]) * sizeof(double));
+        same++;
+    }
+    assert_int_equal(same, 3);
+    lab_folding_close(&folding);
+    lab_bound_close(&source);
+}
+
+/* Column m of a matrix turns as a vector alone does. */
+static void columns_turn_alike(void **state) {
+    (void)state;
+    lab_bound source;
+    lab_folding folding;
+    locus_error error = {.offset = -1};
+    double column[HEADS * DIM], matrix[HEADS * DIM * 3];
+    lab_array one = {.dtype = LAB_F64, .rank = 1, .shape = {HEADS * DIM}, .data = column};
+    lab_array all = {.dtype = LAB_F64, .rank = 2, .shape = {HEADS * DIM, 3}, .data = matrix};
+    lab_projection_layout layouts[2];
+    open_bound(&source, "algebraic(group=seq, init=random)");
+    assert_int_equal(lab_folding_open(&folding, &source, &(lab_folding_wish){.to = LAB_FOLD_ROTARY}, &error), LOCUS_OK);
+    for (size_t i = 0; i < HEADS * DIM; i++) {
+        column[i] = sin((double)i);
+        for (size_t m = 0; m < 3; m++)
+            matrix[i * 3 + m] = (double)(m + 1) * column[i];
+    }
+    assert_null(lab_projection_read(&layouts[0], &one, HEADS, DIM, false));
+    assert_null(lab_projection_read(&layouts[1], &all, HEADS, DIM, false));
+    assert_int_equal(lab_projection_turn(&folding, &one, layouts[0], &error), LOCUS_OK);
+    assert_int_equal(lab_projection_turn(&folding, &all, layouts[1], &error), LOCUS_OK);
+    for (size_t i = 0; i < HEADS * DIM * 3; i++)
+        assert_true(fabs(matrix[i] - (double)(i % 3 + 1) * column[i / 3]) < 1e-12);
+    assert_true(fabs(column[0] - sin(0)) > 1e-3);
+    lab_folding_close(&folding);
+    lab_bound_close(&source);
+}
+
 /* A file has the parameters, the basis and the angles, and what was turned; nothing else. */
 static void files_have_all(void **state) {
     (void)state;
@@ -199,8 +254,13 @@ static void no_room_for_a_row(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_room_for_a_row), cmocka_unit_test(both_ways),      cmocka_unit_test(refused),
-        cmocka_unit_test(layouts),           cmocka_unit_test(files_have_all),
+        cmocka_unit_test(no_room_for_a_row),
+        cmocka_unit_test(both_ways),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(other_parameters_stay),
+        cmocka_unit_test(columns_turn_alike),
+        cmocka_unit_test(files_have_all),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -220,9 +220,9 @@ static bool same_machine(const char *a, const char *b) {
     return length == processor_length(b) && strncmp(a, b, length) == 0;
 }
 
-/* Times are ISO 8601 in UTC: they compare as texts. */
+/* Times are ISO 8601 in UTC: they compare as texts, and nothing begins before an end that is not there. */
 static bool ran_together(const lab_run *a, const lab_run *b) {
-    const bool timed = a->started && a->ended && b->started && b->ended && a->ended[0] && b->ended[0];
+    const bool timed = a->started && a->ended && b->started && b->ended;
     return a != b && timed && strcmp(a->started, b->ended) < 0 && strcmp(b->started, a->ended) < 0 && a->machine &&
            b->machine && same_machine(a->machine, b->machine);
 }
