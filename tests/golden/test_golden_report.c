@@ -164,6 +164,69 @@ static void contexts_as_json(void **state) {
     lab_runs_free(runs, count);
 }
 
+/* ---- sections of one name ---- */
+
+static void add_configured(lab_store *to, const lab_run *like, const char *name, const char *config) {
+    lab_run run = *like;
+    run.name = (char *)(uintptr_t)name;
+    run.config = (char *)(uintptr_t)config;
+    OK(lab_store_run_insert(to, &run, &failed));
+    OK(lab_store_final_set(to, run.id, "test", "accuracy", 0.5, &failed));
+}
+
+static void expect_once(const char *page, const char *words) {
+    const char *at = strstr(page, words);
+    if (at == NULL || strstr(at + 1, words) != NULL)
+        fail_msg("the page has '%s' %s", words, at == NULL ? "nowhere" : "more than once");
+}
+
+/* What differs is said of each: by the option's name, a number, a word, or that it is as it always was; once for what follows
+ * from another option, and nothing of seeds. */
+static void sections_are_told_apart(void **state) {
+    (void)state;
+    static const char first[] = "rate 0.0003, layers 2, attention dropout 0.2, norm by default",
+                      second[] = "rate 0.001, layers 3, attention dropout 0.3, norm after";
+    lab_store *other = NULL;
+    lab_summary summary;
+    lab_run *runs;
+    size_t count, bytes;
+    char *page = NULL, text[400];
+    OK(lab_store_runs(store, NULL, &runs, &count, &failed));
+    OK(lab_store_open(&other, ":memory:", &failed));
+    add_configured(
+        other, &runs[1], "a",
+        "{\"rate_peak\":0.0003,\"encoder_layers\":2,\"decoder_layers\":2,\"dropout\":0.1,\"attention_dropout\":0.2,"
+        "\"length_mean\":20,\"length_deviation\":2,\"seed\":\"0\",\"test_lengths\":[5]}");
+    add_configured(
+        other, &runs[1], "b",
+        "{\"rate_peak\":0.001,\"encoder_layers\":3,\"decoder_layers\":3,\"dropout\":0.1,\"attention_dropout\":0.3,"
+        "\"length_mean\":20,\"length_deviation\":2,\"norm\":\"after\",\"seed\":\"1\"}");
+    add_configured(other, &runs[13], "c", "{\"rate_peak\":0.5}"); /* of another task */
+    OK(lab_summary_create(&summary, other, &(lab_summary_filter){0}, &failed));
+    assert_int_equal(summary.section_count, 3);
+    assert_string_equal(summary.sections[0].apart, first);
+    assert_string_equal(summary.sections[1].apart, second);
+    assert_string_equal(summary.sections[2].apart, "");
+    cJSON *made = lab_summary_json(&summary);
+    const cJSON *sections = cJSON_GetObjectItem(made, "sections");
+    for (int i = 0; i < 3; i++) {
+        const cJSON *differs = cJSON_GetObjectItem(cJSON_GetArrayItem(sections, i), "differs_in");
+        assert_true(i < 2 ? strcmp(differs->valuestring, i == 0 ? first : second) == 0 : differs == NULL);
+    }
+    cJSON_Delete(made);
+    lab_summary_free(&summary);
+    OK(lab_report_write(other, &(lab_report_options){.command = "locus report"}, scratch_path("apart.html"), &failed));
+    OK(lab_file_read(scratch_path("apart.html"), &page, &bytes, &failed));
+    snprintf(text, sizeof text, "<a href=\"#section1\">copy · %s · smoke · scaled</a>", first);
+    expect_once(page, text);
+    snprintf(text, sizeof text, "<a href=\"#section2\">copy · %s · smoke · scaled</a>", second);
+    expect_once(page, text);
+    expect_once(page, "<a href=\"#section3\">tree-copy");
+    free(page);
+    lab_store_close(&other);
+    lab_runs_free(runs, count);
+}
+
 /* ---- charts that stand alone ---- */
 
 /* Adds a picture of these runs to `to`, without the style that all have. */
@@ -243,8 +306,13 @@ static void sheets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(summary_as_json), cmocka_unit_test(tables), cmocka_unit_test(page),
-        cmocka_unit_test(page_of_one),     cmocka_unit_test(sheets), cmocka_unit_test(contexts_as_json),
+        cmocka_unit_test(summary_as_json),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(page),
+        cmocka_unit_test(page_of_one),
+        cmocka_unit_test(sheets),
+        cmocka_unit_test(contexts_as_json),
+        cmocka_unit_test(sections_are_told_apart),
     };
     return cmocka_run_group_tests(tests, create, drop);
 }

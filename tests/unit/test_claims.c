@@ -335,6 +335,19 @@ static void test_missing(void **state) {
     assert_null(find("best", "scaled"));
 }
 
+/* One measured row is enough to say it of a column, none is not. */
+static void test_columns_at_chance(void **state) {
+    (void)state;
+    make_words(3);
+    for (size_t row = 0; row < table.row_count; row++)
+        set(table.columns[0].rows[row].key, 0, 0.5, 0.001, 0);
+    assert_false(lab_column_at_chance(&table, &result, 0));
+    set("rope", 0, 0.10, 0.001, 1);
+    assert_true(lab_column_at_chance(&table, &result, 0));
+    set("rope", 0, 0.20, 0.001, 1);
+    assert_false(lab_column_at_chance(&table, &result, 0));
+}
+
 static void test_chance(void **state) {
     (void)state;
     make_words(3);
@@ -805,15 +818,33 @@ static int create(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_variants),    cmocka_unit_test(test_binomial), cmocka_unit_test(test_comparisons),
-        cmocka_unit_test(test_correction),  cmocka_unit_test(test_learning), cmocka_unit_test(test_two_seeds),
-        cmocka_unit_test(test_after_steps), cmocka_unit_test(test_control),  cmocka_unit_test(test_clear),
-        cmocka_unit_test(test_overlap),     cmocka_unit_test(test_ties),     cmocka_unit_test(test_one_seed),
-        cmocka_unit_test(test_missing),     cmocka_unit_test(test_chance),   cmocka_unit_test(test_initialisations),
-        cmocka_unit_test(test_decay),       cmocka_unit_test(test_less),     cmocka_unit_test(test_subject_missing),
-        cmocka_unit_test(test_published),   cmocka_unit_test(test_words),    cmocka_unit_test(test_lower_is_better),
-        cmocka_unit_test(test_margins),     cmocka_unit_test(test_beyond),   cmocka_unit_test(test_expressions),
-        cmocka_unit_test(test_numbers),     cmocka_unit_test(test_others),
+        cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_binomial),
+        cmocka_unit_test(test_comparisons),
+        cmocka_unit_test(test_correction),
+        cmocka_unit_test(test_learning),
+        cmocka_unit_test(test_two_seeds),
+        cmocka_unit_test(test_after_steps),
+        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_clear),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_one_seed),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_chance),
+        cmocka_unit_test(test_columns_at_chance),
+        cmocka_unit_test(test_initialisations),
+        cmocka_unit_test(test_decay),
+        cmocka_unit_test(test_less),
+        cmocka_unit_test(test_subject_missing),
+        cmocka_unit_test(test_published),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_lower_is_better),
+        cmocka_unit_test(test_margins),
+        cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_expressions),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_others),
     };
     int status = cmocka_run_group_tests(tests, create, scratch_remove);
     lab_findings_free(&findings);
