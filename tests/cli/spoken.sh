@@ -44,7 +44,8 @@ cat >gemma.json <<'END'
  "query_pre_attn_scalar": 256, "sliding_window": 4096, "num_hidden_layers": 2, "max_position_embeddings": 8192}
 END
 printf 'SentencePiece' >model.bin
-run runs import "$LOCUS_SOURCE/tests/golden/spoken_runs.json" --quiet
+cp "$LOCUS_SOURCE/tests/golden/spoken_runs.json" recorded.json
+run runs import recorded.json --quiet
 tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --evaluate-every 2 --train-samples 4 --dev-samples 2
     --test-samples 2 --quiet'
 # shellcheck disable=SC2086
@@ -345,6 +346,9 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says compare --task listops --encodings none --target parity --list --json
     says compare --task addition --list
     says compare --task classify --list
+    says compare --task copy --encodings rope --dim 64 --dropout 0.1 --layers 2 --kv-heads 4 --norm before --list
+    says compare --task copy --encodings rope --dropout 0.2 --norm after --list
+    says compare --task copy --encodings rope --dim 65 --list
     says compare --task copy --encodings rope --vary rate
     says compare --task copy --encodings rope --vary =1
     says compare --task copy --encodings rope --vary ratee=1
@@ -360,6 +364,40 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says compare --task copy --encodings rope --list --only 2
     says compare --task cifar10,text --data here --list
     says compare --task copy --encodings rope --parallel
+
+    says reproduce table1 --budget quick --columns copy-scaled --rows rope,sinusoidal --seeds 1 --no-page
+    table=runs/reproduce-table1-quick-copy-scaled-rope+sinusoidal
+    grep -v '^| this file by' $table.md
+    grep '"arguments"' $table.json
+    says reproduce --from $table.json --check
+    says reproduce --from $table.json
+    says reproduce --from $table.json table1
+    says reproduce --from $table.json --seeds 2
+    says reproduce --from $table.json -o page.html --check
+    says reproduce --from $table.json -o page.html
+    says reproduce table1 --check
+    says reproduce table1 -o page.html
+    says reproduce
+    sed 's/^| rope | [0-9]/| rope | 7/' $table.md >changed.md
+    cp $table.json changed.json
+    says reproduce --from changed.json --check
+    says reproduce --from changed.json
+    rm changed.md
+    says reproduce --from changed.json --check
+    sed 's/"--seeds=1"/"seeds=1"/' $table.json >changed.json
+    says reproduce --from changed.json
+    sed 's/"--seeds=1"/"--seeds=one"/' $table.json >changed.json
+    says reproduce --from changed.json
+    sed 's/"table1",/1,/' $table.json >changed.json
+    says reproduce --from changed.json
+    sed 's/"--rows=rope,sinusoidal"/"--rows=rope,alibi"/' $table.json >changed.json
+    says reproduce --from changed.json
+    sed 's/"dim":64/"dim":32/' $table.json >changed.json
+    says reproduce --from changed.json
+    says reproduce --from recorded.json
+    says reproduce --from none.json
+    says reproduce --from words.txt
+    rm -r $table.*
 
     says runs --task copy
     says runs --task copy --encoding rope --format csv
