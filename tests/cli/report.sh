@@ -63,6 +63,30 @@ prints '"order":.*"depth"'
 prints '"nodes":'
 works runs --store runs/trees.db
 prints 'peak memory'
+# What is drawn of encodings that a training left as they were (its rate is next to nothing), to the last coordinate: score kernels and angles, as
+# tests/golden/report_kernels.txt has them.
+small='--steps 1 --rate 1e-12 --dim 16 --heads 2 --feed-forward 16 --layers 1 --batch 4 --train-samples 8 --dev-samples 4 --test-samples 4
+    --greedy-samples 0 --evaluate-every 1 --store runs/kernels.db --quiet'
+# shellcheck disable=SC2086
+{
+    for encoding in none alibi 'rope + decay(rate=0.9)' sinusoidal; do
+        works train --task copy --length 5 --encoding "$encoding" $small
+    done
+    works train --task tree-copy --depth 2 --encoding 'algebraic(group=tree:2)' $small
+    works train --task tree-copy --depth 2 --encoding 'rope / alibi' --layers 2 $small
+    works train --task tree-copy --depth 2 --encoding 'algebraic(group=tree:3, heads=shared)' --arity 3 $small
+}
+works report --store runs/kernels.db -o kernels.html
+awk '/^<figure data-save="charts">/ { open = 1; text = "" }
+    open { text = text $0 "\n" }
+    /<\/figure>/ { if (open && (text ~ /id="kernel/ || text ~ /id="angles/)) printf "%s", text; open = 0 }' kernels.html |
+    sed -e 's/"range":\[[^]]*\]/"range":[]/g' -e 's/-\{0,1\}[0-9.]*e-[0-9]*/0/g' >report_kernels.txt # what is next to 0 has any digits
+checks=$((checks + 1))
+alike report_kernels.txt "$LOCUS_SOURCE/tests/golden/report_kernels.txt" || {
+    cp report_kernels.txt "${LOCUS_BUILD:-/tmp}"
+    complain "kernels and angles are drawn otherwise, all of them in ${LOCUS_BUILD:-/tmp}/report_kernels.txt, from where they can" \
+        "take the kept file's place if they are right: $(diff report_kernels.txt "$LOCUS_SOURCE/tests/golden/report_kernels.txt" | head -n 10 | cut -c1-300)"
+}
 refuses 1 'no run matches' report --store runs/locus.db --task repeat -o no.html
 refuses 1 'nowhere' report --store runs/locus.db -o nowhere/no.html
 absent no.html
