@@ -101,6 +101,7 @@ shown similarity 'rope(base=4)' --positions 5,-3,2 --origin 9 --heads 1 --head-d
 shown spectrum 'algebraic(group=seq*tree:3, init=random)' --heads 3 --head-dim 8
 shown spectrum 'mixed(group=grid:2)' --heads 10 --head-dim 4
 shown spectrum 'algebraic(group=cycle:12)' --heads 1 --head-dim 6
+shown frequencies 'rope(base=500000, pairs=half, scaling=llama3, factor=8, original=8192, low=2, high=8) + alibi(scaled=on) + t5(buckets=16, max=64) + kerple + fire + decay(rate=0.5)' rope --head-dim 8
 shown table 'learned(size=3)' --dim 5 --positions 2,0,1
 checks=$((checks + 1))
 alike figures.txt "$LOCUS_SOURCE/tests/golden/figures.txt" || {

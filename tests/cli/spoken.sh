@@ -44,6 +44,7 @@ cat >gemma.json <<'END'
  "query_pre_attn_scalar": 256, "sliding_window": 4096, "num_hidden_layers": 2, "max_position_embeddings": 8192}
 END
 printf 'SentencePiece' >model.bin
+awk 'BEGIN { for (i = 0; i < 40; i++) print "the " i % 7 "\t" (i % 2 ? "up" : "down") }' >labels.tsv
 cp "$LOCUS_SOURCE/tests/golden/spoken_runs.json" recorded.json
 run runs import recorded.json --quiet
 tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --evaluate-every 2 --train-samples 4 --dev-samples 2
@@ -256,6 +257,8 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says data make listops -n 1 --shortest 3 --longest 9 -o -
     says data make copy -n 3 --length 4 -o words.jsonl
     says data inspect words.jsonl
+    says data make copy -n 3 --length 4 -o gone/words.jsonl
+    says data make listops -n 1 --shortest 3 --longest 9 -o gone/lists.tsv
     says data make copy
     says data make copy --sequence 20 -o -
     says data make addition --sequence 20 -o -
@@ -314,6 +317,9 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says train --continue 1 --steps 1
     says train --continue words --store none/locus.db
 
+    says eval 1
+    says generate 1 --input 1
+    says plot attention 1 -o x.svg
     says eval words
     says eval nobody --store t/locus.db
     says eval words x.png --store t/locus.db
@@ -349,6 +355,7 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says compare --task copy --encodings rope --dim 64 --dropout 0.1 --layers 2 --kv-heads 4 --norm before --list
     says compare --task copy --encodings rope --dropout 0.2 --norm after --list
     says compare --task copy --encodings rope --dim 65 --list
+    says compare --task classify --data labels.tsv --encodings rope --list
     says compare --task copy --encodings rope --vary rate
     says compare --task copy --encodings rope --vary =1
     says compare --task copy --encodings rope --vary ratee=1

@@ -124,6 +124,35 @@ static void test_places(void **state) {
     assert_int_equal(count, expected + 3); /* rope, algebraic (seq), algebraic (tree) */
 }
 
+/* Rows that no column of a part has are none of the part; the others keep their fields in every column. */
+static void test_rows_of_a_part(void **state) {
+    (void)state;
+    static const char *const problems[] = {"rope", "rope(values=on)", "algebraic", "algebraic(values=on)"};
+    static const char *const trees[] = {"algebraic(group=tree:2, decay=0.98)",
+                                        "algebraic(group=tree:2, values=on, decay=0.98)"};
+    char *const of_trees[] = {(char[]){"tree-copy"}, (char[]){"tree-ops"}};
+    char *const of_both[] = {(char[]){"addition"}, (char[]){"tree-ops"}};
+    lab_reproduction_request request = {
+        .table = "roper", .budget = "smoke", .more = true, .columns = of_trees, .column_count = 2};
+    make(&request);
+    assert_int_equal(table.column_count, 2);
+    assert_int_equal(table.row_count, 2);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(table.columns[i / 2].rows[i % 2].spec, trees[i % 2]);
+    request.columns = of_both;
+    make(&request);
+    assert_int_equal(table.column_count, 2);
+    assert_int_equal(table.row_count, 6);
+    for (size_t row = 0; row < 6; row++) {
+        assert_int_equal(lab_reproduction_has(&table, row, 0), row < 4);
+        assert_int_equal(lab_reproduction_has(&table, row, 1), row >= 4);
+        if (row >= 4)
+            assert_string_equal(table.columns[1].rows[row].spec, trees[row - 4]);
+        else
+            assert_memory_equal(table.columns[0].rows[row].spec, problems[row], 4);
+    }
+}
+
 /* Embeddings of variance 1 with what is added to them scaled, the logits scaled, and both: a scheme that adds nothing
  * has one training for the first two of them. */
 static void test_factors(void **state) {
@@ -470,11 +499,11 @@ static int create(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_schemes),   cmocka_unit_test(test_decoder_schemes), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_columns),   cmocka_unit_test(test_factors),         cmocka_unit_test(test_measures),
-        cmocka_unit_test(test_no_text),   cmocka_unit_test(test_encodings),       cmocka_unit_test(test_protocol),
-        cmocka_unit_test(test_worst),     cmocka_unit_test(test_chance),          cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_trainings), cmocka_unit_test(test_sample_counts),
+        cmocka_unit_test(test_schemes),  cmocka_unit_test(test_decoder_schemes), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_columns),  cmocka_unit_test(test_rows_of_a_part),  cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_measures), cmocka_unit_test(test_no_text),         cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_protocol), cmocka_unit_test(test_worst),           cmocka_unit_test(test_chance),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_trainings),       cmocka_unit_test(test_sample_counts),
     };
     return cmocka_run_group_tests(tests, create, scratch_remove);
 }
