@@ -97,7 +97,8 @@ shown similarity 'algebraic(group=seq*cycle:4)' --positions '(-1,0),(-1,1),(0,3)
 shown similarity 'algebraic(group=cycle:3*tree:2)' --positions '(0,0),(1,1),(2,1+2)' --origin '(0,2)' --heads 2 --head-dim 4
 shown similarity 'alibi(group=cycle:4)' --positions 0:4 --origin 1 --heads 2
 shown similarity alibi --positions 3 --origin 5 --heads 2
-shown similarity 'rope(base=4)' --positions 5,-3,2 --origin 9 --heads 1 --head-dim 4
+shown similarity 'algebraic(group=grid:2)' --positions '(0,0),(0,140),(3,2)' --origin '(0,0)' --heads 1 --head-dim 4
+shown similarity 'rope(base=4)' --positions 2,-3,5,4 --origin -9 --heads 1 --head-dim 4
 shown spectrum 'algebraic(group=seq*tree:3, init=random)' --heads 3 --head-dim 8
 shown spectrum 'mixed(group=grid:2)' --heads 10 --head-dim 4
 shown spectrum 'algebraic(group=cycle:12)' --heads 1 --head-dim 6

@@ -13,6 +13,7 @@ drawn() {
     shift 2
     tail -n 1 "$file" | grep -q '^</svg>$' || fail "$file has no end"
     [ "$(grep -c '<title>.*layer [0-9]*, head [0-9]*</title>' "$file")" = "$fields" ] || fail "$file has not $fields fields"
+    ! grep -q '"end"></text>' "$file" || fail "$file has tokens without a name"
     for pattern; do
         grep -q -e "$pattern" "$file" || fail "$file lacks '$pattern'"
     done
