@@ -180,8 +180,8 @@ static void expect_once(const char *page, const char *words) {
         fail_msg("the page has '%s' %s", words, at == NULL ? "nowhere" : "more than once");
 }
 
-/* What differs is said of each: by the option's name, a number, a word, or that it is as it always was; once for what follows
- * from another option, and nothing of seeds. */
+/* What differs is said of each: by the option's name, a number, a word, or that it is as it always was; once for what
+ * follows from another option, and nothing of seeds. */
 static void sections_are_told_apart(void **state) {
     (void)state;
     static const char first[] = "rate 0.0003, layers 2, attention dropout 0.2, norm by default",

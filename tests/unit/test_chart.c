@@ -256,8 +256,8 @@ static void add_chart(FILE *to, lab_chart chart) {
     assert_int_equal(lab_chart_draw(&chart, to, &error), LOCUS_OK);
 }
 
-/* Bands, bars, lines of many points, gaps; logarithms; names; what was trained: as tests/golden/charts.txt has them, pictures
- * and numbers. */
+/* Bands, bars, lines of many points, gaps; logarithms; names; what was trained: as tests/golden/charts.txt has them,
+ * pictures and numbers. */
 static void charts_of_all_kinds(void **state) {
     (void)state;
     enum { POINTS = 40, FEW = 4 };

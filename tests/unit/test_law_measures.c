@@ -66,8 +66,8 @@ static void expect_error(const lab_laws *laws, const char *name, double wanted, 
     assert_false(law->holds);
 }
 
-/* YaRN turns and stretches by m = 1 + ln(factor)/10 (Peng et al. 2024): what is off is off by powers of m. An entry of a
- * product is a cosine at most, which comes near to 1. */
+/* YaRN turns and stretches by m = 1 + ln(factor)/10 (Peng et al. 2024): what is off is off by powers of m. An entry of
+ * a product is a cosine at most, which comes near to 1. */
 static void known_errors(void **state) {
     lab_laws laws;
     const double m = 1 + 0.1 * log(4);
@@ -159,8 +159,8 @@ static void elements_stay_within_reach(void **state) {
     expect_elements(LAB_ELEMENT_SHORT, 4, true, (drawn){.high = 4}, (drawn){.most_letter = 3, .longest = 6});
 }
 
-/* A million steps are drawn as often as ten: upper bounds are 6, 60, … 6,000,000, each with a seventh of the values, and
- * of those below 6·10^k all but a share of 10^(d − k) are above 6·10^d. */
+/* A million steps are drawn as often as ten: upper bounds are 6, 60, … 6,000,000, each with a seventh of the values,
+ * and of those below 6·10^k all but a share of 10^(d − k) are above 6·10^d. */
 static void magnitudes_are_alike(void **state) {
     (void)state;
     locus_error error;
