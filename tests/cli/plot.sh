@@ -91,6 +91,8 @@ shown group 'seq*cycle:5' --from '(1,4)' --to '(-1,1)'
 shown group 'cycle:4*seq' --from '(0,0)' --to '(2,3)'
 shown group 'tree:2*cycle:4' --from '(1,0)' --to '(2,3)'
 shown group tree:2 --from -1+2 --to 2-1
+shown group tree:2 --from 1+2+1+2+1 --to 2+1+2+1
+shown group tree:15 --from 14+13 --to 12+11
 shown group cycle:1 --from 0 --to 0
 shown group cycle:40
 shown similarity 'algebraic(group=seq*cycle:4)' --positions '(-1,0),(-1,1),(0,3),(2,2)' --origin '(0,1)' --heads 1 --head-dim 4

@@ -177,6 +177,7 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says fold 'algebraic(group=seq, init=random)' --heads 2 --head-dim 4 -o x.safetensors
     says fold 'algebraic(group=seq, init=random)' --to algebraic --heads 2 --head-dim 4 -o x.safetensors
     says fold 'algebraic(generator=householder)' --to algebraic --heads 2 --head-dim 4 -o x.safetensors
+    says fold rope --heads 2 --head-dim 4 -o gone/x.safetensors
     says fold mixed --pairs half --heads 2 --head-dim 4 -o x.safetensors
     says fold string --heads 2 --head-dim 4 -o x.safetensors
     says fold string --to algebraic --heads 2 --head-dim 4 -o x.safetensors

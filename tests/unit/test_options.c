@@ -162,6 +162,11 @@ static void operands_are_counted(void **state) {
     cli_arguments_free(&a);
     assert_int_equal(cli_arguments_parse(&a, &one, 2, pair), 2);
     cli_arguments_free(&a);
+    static const cli_command many = {.name = "many", .operands = "[A…] [B]", .details = "", .examples = ""};
+    static char *three[] = {"a", "b", "c"};
+    assert_int_equal(cli_arguments_parse(&a, &many, 3, three), 0);
+    assert_int_equal(a.operand_count, 3);
+    cli_arguments_free(&a);
     PARSE(&a, "--help");
     assert_true(cli_flag(&a, "help"));
     cli_arguments_free(&a);
