@@ -44,6 +44,15 @@ cat >gemma.json <<'END'
  "query_pre_attn_scalar": 256, "sliding_window": 4096, "num_hidden_layers": 2, "max_position_embeddings": 8192}
 END
 printf 'SentencePiece' >model.bin
+printf '1+2\n\n2\n' >blank.txt
+printf '1+2\n1+3\n' >beyond.txt
+printf '1\n\0002\n' >zero.txt
+printf '0.5\n\n2\n' >reals.txt
+printf '(0.5,1)\n(2,3,4)\n' >real_pairs.txt
+npy pairs.npy '<i4' '(2, 2)' '\001\000\000\000' 4
+npy branches.npy '<i4' '(2, 2)' '\000\000\000\000\001\000\000\000\000\000\000\000\377\377\377\377'
+npy hole.npy '<i4' '(1, 2)' '\377\377\377\377\000\000\000\000'
+npy reals.npy '<f4' '(2,)' '\000\000\000\077' 2
 awk 'BEGIN { for (i = 0; i < 40; i++) print "the " i % 7 "\t" (i % 2 ? "up" : "down") }' >labels.tsv
 cp "$LOCUS_SOURCE/tests/golden/spoken_runs.json" recorded.json
 run runs import recorded.json --quiet
@@ -111,6 +120,61 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says encode sinusoidal --positions 5:5 --dim 4 -o x.npy
     says encode sinusoidal --positions 5 --dim 4 -o x.npy --params none.safetensors
     says encode cope --positions 0:2 --scores --heads 1 -o x.npy
+
+    # positions GROUP P: what is wrong with them
+    positions() {
+        says encode "algebraic(group=$1)" --heads 1 --head-dim 24 --positions "$2" --operators -o x.npy
+    }
+    positions tree:2 0:4
+    positions grid:2 0:4
+    positions 'grid:3*seq' 0:4
+    positions grid:9 0:4
+    positions grid:10 0:4
+    positions seq 4:4
+    positions seq 0:2000000000
+    positions seq 3000000000000000000:3000000000000000009
+    positions seq 1:2:3
+    positions seq 1:x
+    positions seq 99999999999999999999:1
+    positions grid:3 grid:4x6
+    positions seq grid:4x6
+    positions 'seq*seq' grid:5
+    positions tree:2 grid:4
+    positions grid:2 grid:4x0
+    positions grid:2 grid:4xx6
+    positions grid:2 grid:4x6y
+    positions grid:2 grid:99999x99999
+    positions seq grid:1073741825
+    positions tree:2 1,1+3
+    positions tree:2 '1,1+2,(2'
+    positions grid:2 '(1,2),(3,4,5)'
+    positions tree:2 1,,2
+    positions grid:2 1,2
+    positions tree:2 blank.txt
+    positions tree:2 beyond.txt
+    positions tree:2 three.npy
+    positions grid:3 pairs.npy
+    positions cycle:4 pairs.npy
+    positions 'seq*tree:2' pairs.npy
+    positions tree:1 branches.npy
+    positions tree:2 hole.npy
+    positions seq empty.npy
+    positions seq none.npy
+    positions seq zero.txt
+    positions cycle:4 0.5
+    positions tree:2 reals.npy
+    positions grid:2 reals.npy
+    positions grid:2 flat.npy
+    positions seq 0.5,,1
+    positions seq 0.5.1
+    positions seq 0.5:2
+    positions seq '0.5 7'
+    positions grid:2 0.5,1
+    positions grid:2 '(0.5,1),(2,3.5'
+    positions seq reals.txt
+    positions grid:2 real_pairs.txt
+    positions seq ''
+    positions seq 1e3
 
     says apply rope --input q.npy --positions 0:3 -o x.npy
     says apply rope --input flat.npy --positions 0:2 -o x.npy
