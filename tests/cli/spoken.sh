@@ -436,6 +436,7 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says compare --task copy --encodings rope --list --only 2
     says compare --task cifar10,text --data here --list
     says compare --task copy --encodings rope --parallel
+    says compare --task copy,reverse --encodings "rope,algebraic(group=seq)" --sbatch --threads 2
 
     says reproduce table1 --budget quick --columns copy-scaled --rows rope,sinusoidal --seeds 1 --no-page
     table=runs/reproduce-table1-quick-copy-scaled-rope+sinusoidal
@@ -470,6 +471,11 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says reproduce --from none.json
     says reproduce --from words.txt
     rm -r $table.*
+    says reproduce table1 --budget quick --columns copy-scaled --rows rope --seeds 1 --no-page --quiet
+    grep -v '^| this file by' runs/reproduce-table1-quick-copy-scaled-rope.md
+    rm -r runs/reproduce-table1-quick-copy-scaled-rope.*
+    says reproduce table1 --columns copy --rows rope --seed 2 --sbatch
+    says reproduce table1 --columns copy --rows rope --parallel --store 'a b/locus.db'
 
     says runs --task copy
     says runs --task copy --encoding rope --format csv
