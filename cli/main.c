@@ -30,16 +30,13 @@ static int match(const char *name, int argc, char **argv) {
 }
 
 /* Lists the commands, or those whose name begins with `word` ("data"). */
-static size_t list_commands(const char *word) {
-    size_t found = 0, length = word ? strlen(word) : 0;
+static void list_commands(const char *word) {
+    const size_t length = word ? strlen(word) : 0;
     for (const cli_command *const *command = cli_commands; *command; command++) {
         const char *name = (*command)->name;
-        if (!word || (strncmp(name, word, length) == 0 && name[length] == ' ')) {
+        if (!word || (strncmp(name, word, length) == 0 && name[length] == ' '))
             printf("  %-15s %s\n", name, (*command)->summary);
-            found++;
-        }
     }
-    return found;
 }
 
 static bool is_family(const char *word) {
