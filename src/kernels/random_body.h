@@ -87,7 +87,7 @@ static void KERNEL(random_words)(size_t blocks, const locus_random *key, uint64_
 }
 
 /* Two decisions for each word, low half first: `kept` or 0. The compiler's vectors serve, since comparisons have no
- * rounding to agree on; of a choice, or a product, it makes jumps that no processor can foresee, of masks it does not. */
+ * rounding to agree on; of a choice, or a product, it makes jumps that no processor foresees, of masks it does not. */
 static void KERNEL(dropout_decide)(size_t halves, const uint32_t *words, uint32_t threshold, real kept, real *keep) {
     real_bits all;
     memcpy(&all, &kept, sizeof all);

@@ -6,8 +6,8 @@
 
 enum { SEQUENCES = 3, DIM = 4, VALUE = 3, WINDOW = 6, ROWS = 2 * WINDOW + 1 };
 
-/* Of "rope + alibi" two pairs turn by p and p/100, and 2^(−8(h + 1)/heads)·distance is taken from a score; of "relative"
- * keys and values have rows of tables added, by the difference of positions clipped to a window. */
+/* Of "rope + alibi" two pairs turn by p and p/100, and 2^(−8(h + 1)/heads)·distance is taken from a score; of
+ * "relative" keys and values have rows of tables added, by the difference of positions clipped to a window. */
 typedef struct shape {
     size_t heads, kv_heads, sequences, queries[SEQUENCES], keys[SEQUENCES];
     locus_mask mask;

@@ -131,8 +131,8 @@ static void test_operators(void **state) {
         }
 }
 
-/* Heads of more dimensions than vectors have lanes, more tokens on a position than a block has: forward against the dense
- * exponential, the gradient of some parameters against central differences of it. */
+/* Heads of more dimensions than vectors have lanes, more tokens on a position than a block has: forward against the
+ * dense exponential, the gradient of some parameters against central differences of it. */
 static void test_wide_heads(void **state) {
     enum { WIDE = 20, TOKENS = 140, PLACES = 3, AT = WIDE * WIDE };
     static const int64_t places[PLACES] = {1, -2, 4};

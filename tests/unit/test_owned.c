@@ -129,7 +129,8 @@ static void what_overflows_is_refused(void **state) {
     locus_owned_release(&owned);
 }
 
-/* Of blocks that were given up the smallest that is large enough is taken, unless it is more than four times as large. */
+/* Of blocks that were given up the smallest that is large enough is taken, if it is not more than four times as
+ * large. */
 static void spare_blocks_are_taken_up(void **state) {
     locus_owned owned = {0};
     (void)state;

@@ -591,8 +591,8 @@ static locus_status spoil_one(const locus_extension_batch *batch, double *values
     return LOCUS_OK;
 }
 
-/* Of queries and keys at 3 … 6 pairs by difference are −3, −2, …: a query at 3 from 0 on, a key at 3 before. Angles have
- * two numbers for each position. */
+/* Of queries and keys at 3 … 6 pairs by difference are −3, −2, …: a query at 3 from 0 on, a key at 3 before. Angles
+ * have two numbers for each position. */
 static void test_spoilt_numbers_are_named(void **state) {
     static spoilt chosen;
     static const int64_t values[] = {3, 4, 5, 6};

@@ -302,7 +302,7 @@ static void grids_have_a_limit(void **state) {
 
 /* ---- cells of what is asked for by position ---- */
 
-/* A cell speaks for each of its pairs: by difference from somewhere both sides reach, else from these very positions. */
+/* A cell speaks for each of its pairs: by difference from somewhere both sides reach, else from these positions. */
 static void check_pair(const made *m, const locus_pair_cells *cells, size_t query, size_t key) {
     const uint32_t cell = cells->rows.query[query] + cells->rows.key[key];
     size_t item = 0;
