@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where tokens stand, held against what each number is said to be (placement.h), token by token: runs, what rises by
- * one, two levels, extremes, spans, distinct positions; tokens that are walked over and found. Drawn positions on a line
- * and a grid, whole and real, in sequences with gaps, of no tokens, side by side. */
+/* Where tokens stand, held against what each number is said to be (placement.h), token by token: runs, what rises
+ * by one, two levels, extremes, spans, distinct positions; tokens that are walked over and found. Drawn positions on a
+ * line and a grid, whole and real, in sequences with gaps, of no tokens, side by side. */
 #include "../property/encoding_rig.h"
 #include "plan/ground.h"
 #include "plan/placing.h"
