@@ -299,14 +299,14 @@ static void failures(way_function *function, const way *how, long stride) {
     assert_true(point < MOST && told * stride > point / 2);
 }
 
-/* Under a sanitizer every other one. */
+/* Under a sanitizer one in three. */
 static void every_failure(way_function *function, const way *how) {
-    failures(function, how, SANITIZED(2, 1));
+    failures(function, how, SANITIZED(3, 1));
 }
 
-/* Of a way that has most of its allocations in common with another: under a sanitizer one in five. */
+/* Of a way that has most of its allocations in common with another: under a sanitizer one in seven. */
 static void more_failures(way_function *function, const way *how) {
-    failures(function, how, SANITIZED(5, 1));
+    failures(function, how, SANITIZED(7, 1));
 }
 
 static void test_images(void **state) {

@@ -75,9 +75,12 @@ static void T(gemm_case)(const TABLE *kernels, size_t M, size_t N, size_t K, boo
 /* The chain of fused products is fixed, so the result is known to the last bit. */
 static void T(check_gemm)(const TABLE *kernels) {
     const size_t depths[] = {0, 1, 2, 5, 33};
+    size_t number = 0;
     for (size_t M = 1; M <= 18; M++)
         for (size_t N = 1; N <= 5 * kernels->lanes + 1; N++)
-            T(gemm_case)(kernels, M, N, depths[(M + N) % 5], (M + N / 5) % 2 == 0, (M + N / 3) % 2 == 0, (int)(N % 2));
+            if (!left_out(number++, 3))
+                T(gemm_case)
+    (kernels, M, N, depths[(M + N) % 5], (M + N / 5) % 2 == 0, (M + N / 3) % 2 == 0, (int)(N % 2));
     T(gemm_case)(kernels, 64, 64, 64, false, false, 1);
     T(gemm_case)(kernels, 3, 6 * kernels->lanes + 1, 64, false, true, 1);
     T(gemm_case)(kernels, 11, 37, 255, true, false, 0);
@@ -643,10 +646,12 @@ static void T(dots_case)(const TABLE *kernels, size_t queries, size_t count, siz
 }
 
 static void T(check_dots)(const TABLE *kernels) {
+    size_t number = 0;
     for (size_t n = 0; n <= 150; n += n < 40 ? 1 : 37)
         for (size_t count = 1; count <= 2 * kernels->lanes + 1; count++)
             for (size_t queries = 1 + (n + count) % 2; queries <= 11; queries += 2)
-                T(dots_case)(kernels, queries, count, n, (int)((n + count) % 2));
+                if (!left_out(number++, 4))
+                    T(dots_case)(kernels, queries, count, n, (int)((n + count) % 2));
 }
 
 /* ---- random numbers ---- */

@@ -13,8 +13,10 @@
 #include <cmocka.h>
 
 #include "kernels/kernels_list.h"
+#include "sanitized.h"
 
-enum { RUN = 1000 };
+/* A sanitizer looks at memory: to it a run is like another. */
+enum { RUN = 1000, STEP = SANITIZED(49999, 499), BLOCKS = SANITIZED(15, 1500) };
 
 static float float_of_bits(uint32_t bits) {
     float x;
@@ -29,7 +31,7 @@ static double ulps(long double got, long double want, int digits) {
     return (double)(fabsl(got - want) / ldexpl(1, exponent - digits));
 }
 
-/* Every 499th float from the largest argument that gives a normal result down to the smallest, through both signs. */
+/* Every STEPth float from the largest argument that gives a normal result down to the smallest, through both signs. */
 static double sweep_float32(const locus_kernels_float32 *kernels) {
     static float x[RUN], y[RUN];
     double worst = 0;
@@ -38,7 +40,7 @@ static double sweep_float32(const locus_kernels_float32 *kernels) {
         uint32_t bits = 0;
         for (bool more = true; more;) {
             size_t n = 0;
-            for (; n < RUN && more; bits += 499) {
+            for (; n < RUN && more; bits += STEP) {
                 float value = float_of_bits(bits);
                 more = value <= end;
                 if (more)
@@ -56,9 +58,9 @@ static double sweep_float32(const locus_kernels_float32 *kernels) {
 static double sweep_float64(const locus_kernels_float64 *kernels) {
     static double x[RUN], y[RUN];
     double worst = 0;
-    for (size_t block = 0; block < 1500; block++) {
+    for (size_t block = 0; block < BLOCKS; block++) {
         for (size_t i = 0; i < RUN; i++) { /* a third around zero, the rest over the whole range, at uneven places */
-            double t = ((double)(block * RUN + i) + 0.37) / (1500.0 * RUN);
+            double t = ((double)(block * RUN + i) + 0.37) / ((double)BLOCKS * RUN);
             x[i] = block % 3 == 0 ? (t - 0.5) * 2 : -708.39 + t * (709.78 + 708.39);
         }
         memcpy(y, x, sizeof y);

@@ -14,6 +14,7 @@
 
 #include "kernel_guard.h"
 #include "kernels/kernels_list.h"
+#include "sanitized.h"
 
 #define CHECK_REAL float
 #define CHECK_BITS 32

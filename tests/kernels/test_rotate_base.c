@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "kernels/kernels_list.h"
+#include "sanitized.h"
 
 enum { ROWS = 19, MOST = 3 * 40, GUARD = 8 };
 
@@ -85,8 +86,9 @@ enum { ROWS = 19, MOST = 3 * 40, GUARD = 8 };
             const locus_kernels_float##bits *k = locus_kernels_float##bits##_of(levels[level]); \
             for (size_t pairs = 1; k && pairs <= 20; pairs++) \
                 for (unsigned bit = 0; bit < 16; bit++) \
-                    check_float##bits(k, bit & 1 ? 3 : 1, 2 * pairs + (bit & 2 && pairs < 20 ? 1 : 0), pairs, bit & 4, \
-                                      bit & 8 ? -1 : 1, bit & 4 ? 1 : 0.5, bit & 8); \
+                    if (!left_out(16 * pairs + bit, 4)) \
+                        check_float##bits(k, bit & 1 ? 3 : 1, 2 * pairs + (bit & 2 && pairs < 20 ? 1 : 0), pairs, \
+                                          bit & 4, bit & 8 ? -1 : 1, bit & 4 ? 1 : 0.5, bit & 8); \
         } \
     }
 CHECK_LEVEL(float, 32, 6e-7)

@@ -3,6 +3,7 @@
  * rows of the whole sequence give; a sequence alone gives the same bits as among others; what is not seen is not read
  * into; inputs turned by hand give what attention's own operators give; a cap beyond all scores and a sink below them
  * change nothing. */
+#include "sanitized.h"
 #include "unit/attention_case.h"
 
 #include <math.h>
@@ -65,6 +66,7 @@ static void test_a_step_is_the_end_of_the_whole(void **state) {
                                         "rope + decay(rate=0.99) + scores(sinks=on)",
                                         "liere(group=seq, values=on)"};
     static const size_t lengths[] = {33, 256, 257, 700}, steps[] = {1, 2, 3, 8};
+    size_t number = 0;
     (void)state;
     for (size_t e = 0; e < sizeof specs / sizeof specs[0]; e++)
         for (size_t n = 0; n < 4; n++)
@@ -74,8 +76,10 @@ static void test_a_step_is_the_end_of_the_whole(void **state) {
                 whole.sliding = variant == 1 ? 300 : 0;
                 whole.keep = variant == 1 ? 20 : 0;
                 whole.cap = variant == 2 ? 2 : 0;
-                check_step(whole, steps[(n + e + variant) % 4], LOCUS_FLOAT64);
-                check_step(whole, steps[(n + e + variant + 1) % 4], LOCUS_FLOAT32);
+                if (!left_out(number++, 3))
+                    check_step(whole, steps[(n + e + variant) % 4], LOCUS_FLOAT64);
+                if (!left_out(number++, 3))
+                    check_step(whole, steps[(n + e + variant + 1) % 4], LOCUS_FLOAT32);
             }
 }
 

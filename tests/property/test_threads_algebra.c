@@ -11,7 +11,7 @@ typedef struct threads_result {
 } threads_result;
 
 static threads_result run_threads(const char *spec, const char *group_text, size_t dim, size_t threads) {
-    enum { COUNT = 700, WIDE_HEADS = 3 };
+    enum { COUNT = SANITIZED(300, 700), WIDE_HEADS = 3 };
     const size_t row = WIDE_HEADS * dim, all = COUNT * row;
     locus_group *group = algebra_group(group_text);
     uint64_t random = 70;

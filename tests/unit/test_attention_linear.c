@@ -2,6 +2,7 @@
 /* Linear attention against its dense definition, masks × layouts × operators × sizes around a chunk and a piece; the
  * same bits on any number of threads; derivatives of sequences of many pieces along random directions. */
 #include "kind_of.h"
+#include "sanitized.h"
 #include "unit/kinds_case.h"
 
 #include <setjmp.h>
@@ -30,16 +31,20 @@ static kinds_case base(const char *spec, locus_mask mask) {
 static const locus_mask masks[] = {LOCUS_MASK_FULL, LOCUS_MASK_CAUSAL, LOCUS_MASK_PREFIX};
 
 static void test_definition(void **state) {
+    size_t number = 0;
     (void)state;
     for (size_t e = 0; e < 5; e++)
         for (size_t m = 0; m < 3; m++) {
             kinds_case test = base(specs[e], masks[m]);
-            kinds_check(&test, LOCUS_FLOAT64, 1e-12);
-            kinds_check(&test, LOCUS_FLOAT32, 2e-5);
+            if (!left_out(number++, 2))
+                kinds_check(&test, LOCUS_FLOAT64, 1e-12);
+            if (!left_out(number++, 2))
+                kinds_check(&test, LOCUS_FLOAT32, 2e-5);
             test.key_lengths = keys;
             test.options.prefix = prefix;
             test.options.scale = 0.4;
-            kinds_check(&test, LOCUS_FLOAT64, 1e-12);
+            if (!left_out(number++, 2))
+                kinds_check(&test, LOCUS_FLOAT64, 1e-12);
         }
 }
 
@@ -60,10 +65,12 @@ static void test_directions(void **state) {
     for (size_t e = 0; e < 3; e++)
         for (size_t m = 0; m < 3; m++) {
             kinds_case test = base(learned[e], masks[m]);
-            kinds_check_directions(&test, 1e-6, 2e-6);
+            if (SANITIZED((e + m) % 2 == 0, true))
+                kinds_check_directions(&test, 1e-6, 2e-6);
             test.key_lengths = keys;
             test.options.prefix = prefix;
-            kinds_check_directions(&test, 1e-6, 2e-6);
+            if (SANITIZED((e + m) % 2 == 1, true))
+                kinds_check_directions(&test, 1e-6, 2e-6);
         }
 }
 
@@ -78,7 +85,8 @@ static void test_long_sequences(void **state) {
         test.key_lengths = other;
         test.options.prefix = start;
         kinds_check(&test, LOCUS_FLOAT64, 1e-12);
-        kinds_check_directions(&test, 1e-6, 1e-6);
+        if (!IS_SANITIZED)
+            kinds_check_directions(&test, 1e-6, 1e-6);
         kinds_check_types(&test, 2e-5);
     }
 }
@@ -95,7 +103,7 @@ static void test_threads(void **state) {
 static void test_only_relative_positions_matter(void **state) {
     (void)state;
     for (size_t e = 1; e < 4; e++)
-        for (size_t m = 0; m < 3; m++)
+        for (size_t m = SANITIZED(e - 1, 0); m < SANITIZED(e, 3); m++)
             kinds_check_relativity(base(specs[e], masks[m]), 1e-9);
 }
 

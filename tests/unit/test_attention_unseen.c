@@ -238,8 +238,8 @@ static void plant_variant(const attention_world *w, const arrays *a, planting *p
 
 static float *hidden; /* the bias of calls, or NULL */
 
-/* Returns how many rows had to keep their bits. Every `stride`th variant. */
-static size_t check_some(attention_case test, const char *kind, locus_dtype dtype, size_t stride) {
+/* Returns how many rows had to keep their bits. Every `stride`th variant from `first` on. */
+static size_t check_some(attention_case test, const char *kind, locus_dtype dtype, size_t first, size_t stride) {
     attention_world w;
     size_t clean = 0;
     test.gap = 2;
@@ -250,7 +250,7 @@ static size_t check_some(attention_case test, const char *kind, locus_dtype dtyp
     w.options.bias = hidden ? &hiding : NULL;
     arrays want = arrays_make(&w, dtype);
     run(&w, &want, dtype);
-    for (size_t variant = 0; variant < VARIANTS; variant += stride) {
+    for (size_t variant = first; variant < VARIANTS; variant += stride) {
         arrays got = arrays_make(&w, dtype);
         planting p = {calloc(w.N, sizeof(bool)), calloc(w.T, sizeof(bool))};
         assert_true(p.keys && p.queries);
@@ -267,7 +267,8 @@ static size_t check_some(attention_case test, const char *kind, locus_dtype dtyp
 }
 
 static size_t check(attention_case test, const char *kind, locus_dtype dtype) {
-    return check_some(test, kind, dtype, SANITIZED(2, 1));
+    static size_t turn;
+    return check_some(test, kind, dtype, SANITIZED(turn++ % 4, 0), SANITIZED(4, 1));
 }
 
 static attention_case case_of(const char *spec, locus_mask mask) {
@@ -281,7 +282,7 @@ static attention_case case_of(const char *spec, locus_mask mask) {
                             .prefix = mask == LOCUS_MASK_PREFIX ? prefixes : NULL};
 }
 
-/* All types of a case; under sanitizers one for each, in turn, and every other variant. */
+/* All types of a case; under sanitizers one for each, in turn, and every fourth variant. */
 static void check_types(const attention_case *test, const char *kind) {
     const size_t count = sizeof types / sizeof *types;
     static size_t turn;
@@ -289,7 +290,7 @@ static void check_types(const attention_case *test, const char *kind) {
     size_t clean = 0;
     for (size_t d = first; d < end; d++)
         clean += check(*test, kind, types[d]);
-    assert_true(clean > SANITIZED(50, 125) * (end - first)); /* something was tested */
+    assert_true(clean > SANITIZED(20, 125) * (end - first)); /* something was tested */
 }
 
 /* ---- tests ---- */
@@ -403,22 +404,22 @@ static void other_kinds(void **state) {
     check_types(&test, "clustered(clusters=5)");
 }
 
-/* A sequence long enough to be split over its keys, and shared out by heads. Under sanitizers a third of the variants:
- * values, and gradients of outputs. */
-enum { LONG_STRIDE = SANITIZED(3, 1) };
+/* A sequence long enough to be split over its keys, and shared out by heads. Under sanitizers two variants: values, and
+ * queries. */
+enum { LONG_STRIDE = SANITIZED(5, 1) };
 
 static void long_sequences(void **state) {
-    static const size_t one[] = {2300};
+    static const size_t one[] = {SANITIZED(2100, 2300)};
     (void)state;
     attention_case test = case_of("rope", LOCUS_MASK_CAUSAL);
     test.sequences = 1;
     test.query_lengths = one;
-    assert_true(check_some(test, "softmax", LOCUS_FLOAT32, LONG_STRIDE) > 500);
+    assert_true(check_some(test, "softmax", LOCUS_FLOAT32, 0, LONG_STRIDE) > 500);
     test.documents = true;
     if (!IS_SANITIZED)
-        assert_true(check_some(test, "softmax", LOCUS_FLOAT32, LONG_STRIDE) > 500);
+        assert_true(check_some(test, "softmax", LOCUS_FLOAT32, 0, LONG_STRIDE) > 500);
     test.documents = false;
-    assert_true(check_some(test, "linear", LOCUS_FLOAT32, LONG_STRIDE) > 500);
+    assert_true(check_some(test, "linear", LOCUS_FLOAT32, 0, LONG_STRIDE) > 500);
 }
 
 int main(void) {

@@ -4,6 +4,7 @@
  * bits as in the full backward, and nothing else is written. */
 #include "../property/encoding_rig.h"
 #include "kind_of.h"
+#include "sanitized.h"
 
 enum { DQ, DK, DV, WANTED, SUBSETS = 16 };
 enum { Q, K, V, O, GO, ARRAYS };
@@ -185,6 +186,7 @@ static void check_subset(wanted_world *w, unsigned subset, const wanted_results 
 }
 
 static void check(locus_dtype dtype) {
+    size_t number = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         wanted_world w;
         begin(&w, &cases[i], dtype);
@@ -195,7 +197,8 @@ static void check(locus_dtype dtype) {
                 sum += fabs(all.parameters[p][e]);
         assert_true(w.r.count == 0 || sum > 0);
         for (unsigned subset = 0; subset + 1 < SUBSETS; subset++)
-            check_subset(&w, subset, &all);
+            if (!left_out(number++, cases[i].queries > 1000 ? 7 : 3))
+                check_subset(&w, subset, &all);
         results_free(&w, &all);
         end(&w);
     }

@@ -3,6 +3,7 @@
  * next to whole numbers; long and deep trees. */
 #include "../property/encoding_rig.h"
 #include "plan/placing.h"
+#include "sanitized.h"
 #include "scores/distance.h"
 #include "scores/tree_distance.h"
 
@@ -204,10 +205,11 @@ static void check_sequence(const domain *d, const locus_distances *distances, co
 }
 
 static void test_random_products(void **state) {
+    enum { ROUNDS = SANITIZED(80, 400) };
     (void)state;
     uint64_t random = 0;
     size_t fitting = 0;
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         static const side empty;
         side queries = empty, keys = empty;
         const domain d = draw_domain(&random);
@@ -231,7 +233,7 @@ static void test_random_products(void **state) {
         locus_positions_destroy(&queries.positions);
         locus_positions_destroy(&keys.positions);
     }
-    assert_in_range(fitting, 100, 300);
+    assert_in_range(fitting, ROUNDS / 4, ROUNDS * 3 / 4);
 }
 
 /* ---- roots next to whole numbers ---- */
@@ -256,7 +258,7 @@ static void test_floors(void **state) {
     uint64_t random = 0;
     size_t done = 0;
     for (unsigned bits = 2; bits <= 41; bits++)
-        for (int round = 0; round < 40; round++) {
+        for (int round = 0; round < SANITIZED(8, 40); round++) {
             const uint64_t root = ((uint64_t)1 << (bits - 1)) + (round ? draw(&random, (uint64_t)1 << (bits - 1)) : 0);
             const wide square = (wide)root * root, sums[] = {square - 1, square, square + 2 * (wide)root};
             int64_t values[4][AXES] = {{0}};
@@ -280,7 +282,7 @@ static void test_floors(void **state) {
             locus_owned_release(&memory);
             locus_positions_destroy(&positions);
         }
-    assert_true(done > 1000);
+    assert_true(done > SANITIZED(150, 1000));
     locus_group_destroy(&group);
 }
 
@@ -487,18 +489,19 @@ static void test_trees(void **state) {
 
 /* Depths within a block spread beyond 16 bits, and no call may go as deep as the tree does. */
 static void test_deep(void **state) {
+    enum { DEEP = SANITIZED(100000, 1000000) };
     (void)state;
     uint64_t random = 0;
     const locus_tree_distance *distance = NULL;
     forest f;
-    grow_forest(&f, 1000000, 1, 2000, &random);
+    grow_forest(&f, DEEP, 1, 2000, &random);
     rig_ok(locus_tree_distance_create(&f.places.items[0], &f.memory, &distance, error));
     int32_t steps[1500] = {0};
     locus_tree_distance_add(distance, 700, 500, 1500, steps);
     for (size_t k = 0; k < 1500; k++)
         assert_int_equal(steps[k], llabs(f.values[700] - f.values[500 + k]));
     fell_forest(&f);
-    grow_forest(&f, 1000000, 3, 400, &random);
+    grow_forest(&f, DEEP, 3, 400, &random);
     check_forest(&f, 0, 100);
     fell_forest(&f);
 }

@@ -198,7 +198,9 @@ static void calls_of_several_threads(void **state) {
 
 /* Questions to answer with yes: the first, the last, and some between. */
 static size_t next_question(size_t at, size_t count) {
-    return at < 12 || at + 2 >= count ? at + 1 : at + 1 + count / 16 < count ? at + 1 + count / 16 : count - 1;
+    enum { FIRST = SANITIZED(4, 12), BETWEEN = SANITIZED(5, 16) };
+    const size_t next = at + 1 + count / BETWEEN;
+    return at < FIRST || at + 2 >= count ? at + 1 : next < count ? next : count - 1;
 }
 
 static void cancel_everywhere(hands *h, hands_call call) {

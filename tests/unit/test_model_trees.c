@@ -196,7 +196,7 @@ static void check_lengths(const outputs *out, size_t *complete, size_t *cut) {
 static void check_decoding(lab_model_config config, bool depth_order, size_t *complete, size_t *cut) {
     static samples set;
     static outputs out;
-    lab_model *model = train(&config, depth_order, 30);
+    lab_model *model = train(&config, depth_order, SANITIZED(10, 30));
     draw(&set, depth_order, 1000);
     generate(model, &set.batch, depth_order, &out);
     check_argmax(model, &set.batch, &out);

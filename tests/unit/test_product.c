@@ -86,14 +86,24 @@ typedef struct trial {
     double *gradients; /* [HEADS, 1, 5, 5] */
 } trial;
 
+/* rig_random, which takes longer than what is done with a number: those that all trials begin with are kept. */
+static double number(uint64_t *state) {
+    enum { MANY = 1 << 16 };
+    static double kept[MANY];
+    static uint64_t count;
+    for (uint64_t at = count; count < MANY; count++)
+        kept[count] = rig_random(&at);
+    return *state < MANY ? kept[(*state)++] : rig_random(state);
+}
+
 static char *fill(const trial *t, size_t elements, uint64_t *state) {
     char *data = calloc(elements + 1, locus_dtype_size(t->dtype));
     assert_non_null(data);
     for (size_t i = 0; i < elements; i++)
         if (t->dtype == LOCUS_FLOAT32)
-            ((float *)(void *)data)[i] = (float)rig_random(state);
+            ((float *)(void *)data)[i] = (float)number(state);
         else
-            ((double *)(void *)data)[i] = rig_random(state);
+            ((double *)(void *)data)[i] = number(state);
     return data;
 }
 
@@ -244,7 +254,7 @@ static void compare_all(size_t count, unsigned whole) {
     open_world(&w, count, whole);
     for (size_t role = 0; role < 4; role++)
         for (unsigned bits = 0; bits < 16; bits++)
-            if (!left_out(number++, 3))
+            if (!left_out(number++, 6))
                 compare(&w, (trial){.role = roles[role],
                                     .direction = bits & 1 ? LOCUS_INVERSE : LOCUS_FORWARD,
                                     .dtype = bits & 2 ? LOCUS_FLOAT32 : LOCUS_FLOAT64,

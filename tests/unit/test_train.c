@@ -47,7 +47,7 @@ static int teardown(void **state) {
 }
 
 /* A checkpoint follows each step, which sanitizers make slow; what happens at steps happens before the fewer ones. */
-enum { STEPS = SANITIZED(37, 60) };
+enum { STEPS = SANITIZED(22, 60), LATE = SANITIZED(15, 30) };
 
 /* Small enough to train in a fraction of a second; 70 samples in batches of 8 end epochs in the middle of
  * evaluations and with a smaller batch. */
@@ -219,7 +219,7 @@ static void pause_milliseconds(long milliseconds) {
 
 static void test_stopped(void **state) {
     (void)state;
-    static const uint64_t stops[] = {1, 7, 30, 31, STEPS - 1};
+    static const uint64_t stops[] = {1, 7, LATE, LATE + 1, STEPS - 1};
     plan whole = {.config = tiny(), .name = "whole", .threads = 1}, parts = whole;
     parts.name = "parts";
     assert_int_equal(train(&whole), LOCUS_OK);
@@ -245,6 +245,8 @@ static void test_stopped(void **state) {
 }
 
 /* Kills at random moments, until the training is through; checkpoints are written after every step, or now and then. */
+enum { MOST_KILLS = SANITIZED(8, 40) };
+
 static void test_killed(void **state) {
     (void)state;
     plan whole = {.config = tiny(), .name = "whole", .threads = 1}, parts = whole;
@@ -261,7 +263,7 @@ static void test_killed(void **state) {
         pid_t child = start(&parts);
         random = random * 6364136223846793005u + 1442695040888963407u;
         pause_milliseconds((long)((random >> 33) % (whole_milliseconds / 4 + 10)));
-        if (attempt < 40)
+        if (attempt < MOST_KILLS)
             kill(child, SIGKILL);
         status = end(child);
         assert_true(status == -1 || status == LOCUS_OK);
@@ -293,7 +295,7 @@ static void test_learned_encodings(void **state) {
         snprintf(whole_name, sizeof whole_name, "whole-%zu", i);
         snprintf(parts_name, sizeof parts_name, "parts-%zu", i);
         whole.config.encoding = parts.config.encoding = specs[i];
-        parts.stop_at = 25;
+        parts.stop_at = LATE - 5;
         assert_int_equal(train(&whole), LOCUS_OK);
         assert_int_equal(train(&parts), LOCUS_ERROR_INTERRUPTED);
         parts.stop_at = 0;
@@ -307,6 +309,7 @@ static void test_learned_encodings(void **state) {
 static void test_not_finite(void **state) {
     (void)state;
     plan p = {.config = tiny(), .name = "wild", .threads = 1};
+    p.config.steps = 60;      /* of which few are made */
     p.config.rate_peak = 1e5; /* explodes some steps after the first development score or before */
     p.config.warmup_share = 0.5;
     p.config.evaluate_every = 1;
@@ -316,7 +319,7 @@ static void test_not_finite(void **state) {
     assert_int_equal(r.run.state, LAB_RUN_FAILED);
     assert_non_null(strstr(r.run.message, "not finite at step"));
     assert_non_null(strstr(r.run.message, "learning rate"));
-    assert_true(r.run.steps_done < STEPS);
+    assert_true(r.run.steps_done < 60);
     assert_true(r.best_bytes > 0);
     lab_run copy = r.run;
     lab_train_config config;
@@ -382,7 +385,7 @@ static void cut_file(const char *path) {
 
 static void test_damaged_checkpoint(void **state) {
     (void)state;
-    plan p = {.config = tiny(), .name = "cut", .threads = 1, .stop_at = 30};
+    plan p = {.config = tiny(), .name = "cut", .threads = 1, .stop_at = LATE};
     char path[160];
     snprintf(path, sizeof path, "%s/cut/last.safetensors", folder);
     assert_int_equal(train(&p), LOCUS_ERROR_INTERRUPTED);
@@ -399,7 +402,7 @@ static void test_damaged_checkpoint(void **state) {
     assert_int_equal(end(child), 0);
     remains r = look_at("cut");
     assert_int_equal(r.run.state, LAB_RUN_STOPPED);
-    assert_int_equal(r.run.steps_done, 30);
+    assert_int_equal(r.run.steps_done, LATE);
     forget(&r);
     p.restart = true;
     assert_int_equal(train(&p), LOCUS_OK);

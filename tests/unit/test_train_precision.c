@@ -49,7 +49,10 @@ static int setup(void **state) {
     return 0;
 }
 
-/* 24 steps, on as many samples as one takes: what is learned shows. */
+/* 24 steps, on as many samples as one takes: what is learned shows. A sanitizer does not look at that: there they are
+ * half as many. */
+enum { STEPS = SANITIZED(12, 24) };
+
 static lab_train_config tiny(const char *name, const char *encoding) {
     lab_train_config config;
     const lab_task *task = lab_task_find(name);
@@ -71,14 +74,14 @@ static lab_train_config tiny(const char *name, const char *encoding) {
     config.greedy_samples = config.greedy_samples > 0 ? 4 : 0;
     config.batch = 8;
     config.epochs = 0;
-    config.steps = 24;
-    config.evaluate_every = 6;
+    config.steps = STEPS;
+    config.evaluate_every = STEPS / 4;
     config.rate_peak = 3e-3;
     config.checkpoint_seconds = 0;
     return config;
 }
 
-/* train.loss of the first six steps, and of the last. */
+/* train.loss of the first quarter of the steps, and of the last. */
 typedef struct losses {
     double first, last;
 } losses;
@@ -101,9 +104,9 @@ static void check_case(const char *task, const char *encoding) {
     snprintf(other, sizeof other, "float32-%s", task);
     training_assert_resumes(&config, task);
     const losses bf16 = losses_of(whole);
-    assert_true(bf16.last < bf16.first);
     if (IS_SANITIZED)
-        return; /* what float32 learns is nothing to a sanitizer */
+        return; /* what is learned is nothing to a sanitizer */
+    assert_true(bf16.last < bf16.first);
     config.model.precision = LAB_FLOAT32;
     const training_plan plan = {.config = config, .name = other, .threads = 1};
     assert_int_equal(training_run(&plan), LOCUS_OK);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit/training_case.h"
 
+#include "sanitized.h"
 #include "unit/child_exit.h"
 
 #include "io/file.h"
@@ -193,6 +194,7 @@ void training_assert_same(const char *name, const char *other) {
 
 void training_assert_resumes(const lab_train_config *config, const char *name) {
     static const uint64_t kills[] = {3, 9, 21};
+    enum { KILLS = SANITIZED(2, 3), STOP = SANITIZED(10, 22) };
     char whole_name[64], parts_name[64];
     snprintf(whole_name, sizeof whole_name, "whole-%s", name);
     snprintf(parts_name, sizeof parts_name, "parts-%s", name);
@@ -200,12 +202,12 @@ void training_assert_resumes(const lab_train_config *config, const char *name) {
     parts.name = parts_name;
     parts.threads = 2;
     assert_int_equal(training_run(&whole), LOCUS_OK);
-    for (size_t i = 0; i < sizeof kills / sizeof *kills; i++) {
+    for (size_t i = 0; i < KILLS; i++) {
         parts.kill_at = kills[i];
         assert_int_equal(training_run(&parts), -1);
     }
     parts.kill_at = 0;
-    parts.stop_at = 22;
+    parts.stop_at = STOP;
     assert_int_equal(training_run(&parts), LOCUS_ERROR_INTERRUPTED);
     parts.stop_at = 0;
     assert_int_equal(training_run(&parts), LOCUS_OK);
