@@ -165,6 +165,46 @@ static void test_pieces(void **state) {
     lab_tokenizer_close(&tokenizer);
 }
 
+/* Bytes are no pieces; and what expressions are written with must be known. */
+static void test_no_pieces(void **state) {
+    (void)state;
+    static const char *const lack[] = {"(", "]", "7", "[", "max"};
+    const lab_task *listops = lab_task_find("listops");
+    const lab_task_options options = {.most_pieces = 16};
+    const lab_draw draw = {.task = listops, .options = &options};
+    lab_tokenizer *tokenizer;
+    lab_dataset set = {0};
+    locus_error error = {0};
+    assert_int_equal(lab_tokenizer_open_bytes(&tokenizer, &error), LOCUS_OK);
+    assert_int_equal(lab_pieces_make(&set, tokenizer, &draw, &error), LOCUS_ERROR_IO);
+    assert_string_equal(error.message,
+                        "a pretrained encoder reads word pieces: its folder, or the run's, needs a vocab.txt");
+    assert_string_equal(error.argument, "pretrained");
+    assert_int_equal(lab_pieces_check(tokenizer, listops->class, "a/folder", &error), LOCUS_ERROR_IO);
+    assert_string_equal(error.message, "'a/folder' has no vocab.txt: a pretrained encoder reads word pieces");
+    lab_tokenizer_close(&tokenizer);
+    for (size_t i = 0; i <= sizeof lack / sizeof *lack; i++) {
+        const char *without = i < sizeof lack / sizeof *lack ? lack[i] : "";
+        char words[512] = "", says[200];
+        for (size_t j = 0; j < sizeof pieces / sizeof *pieces; j++)
+            if (strcmp(pieces[j], without) != 0)
+                snprintf(words + strlen(words), sizeof words - strlen(words), "%s\n", pieces[j]);
+        scratch_write("vocab.txt", words, strlen(words));
+        error = (locus_error){0};
+        assert_int_equal(lab_tokenizer_open_folder(&tokenizer, scratch_path("."), &error), LOCUS_OK);
+        snprintf(says, sizeof says,
+                 "'a/folder' has a vocabulary that lacks the characters of '%s', which expressions "
+                 "are written with",
+                 strcmp(without, "[") == 0     ? "[MIN"
+                 : strcmp(without, "max") == 0 ? "[MAX"
+                                               : without);
+        assert_int_equal(lab_pieces_check(tokenizer, listops->class, "a/folder", &error),
+                         without[0] != '\0' ? LOCUS_ERROR_IO : LOCUS_OK);
+        assert_string_equal(error.message, without[0] != '\0' ? says : "");
+        lab_tokenizer_close(&tokenizer);
+    }
+}
+
 /* A vocabulary with more entries than the encoder has rows is not its own. */
 static void test_refusals(void **state) {
     (void)state;
@@ -267,7 +307,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fine_tuning),  cmocka_unit_test(test_vocabulary_is_identity),
         cmocka_unit_test(test_begins_there), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_pieces),       cmocka_unit_test(test_published),
+        cmocka_unit_test(test_no_pieces),    cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_published),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
