@@ -214,6 +214,88 @@ static void each_refusal_says_what_is_wrong(void **state) {
     refuse_open("", "is no file");
 }
 
+/* A file without tokens, or with `tokens` zeros of a byte each; the digest is that of nothing, or of two zeros. */
+static void write_header(uint64_t version, uint64_t width, uint64_t vocabulary, uint64_t tokens, uint64_t bytes,
+                         size_t body) {
+    const uint64_t numbers[] = {version | width << 32, vocabulary, tokens, bytes};
+    static const unsigned char nothing[] = {0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14},
+                               zeros[] = {0x96, 0xa2, 0x96, 0xd2, 0x24, 0xf2, 0x85, 0xc6};
+    unsigned char file[64] = "LOCUSTOK";
+    for (size_t i = 0; i < 32; i++)
+        file[8 + i] = (unsigned char)(numbers[i / 8] >> 8 * (i % 8));
+    memcpy(file + 40, body == 2 ? zeros : nothing, 8);
+    scratch_write("k.tokens", (const char *)file, 48 + body);
+}
+
+static void headers_have_bounds(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t version, width, vocabulary, tokens, bytes;
+        size_t body;
+        const char *says;
+    } cases[] = {
+        {1, 1, 1, 0, 0, 0, NULL},
+        {1, 1, 256, 0, 0, 0, NULL},
+        {1, 1, 257, 0, 0, 0, "has a vocabulary of 257, which tokens of 1 bytes cannot number"},
+        {1, 2, 65536, 0, 0, 0, NULL},
+        {1, 2, 65537, 0, 0, 0, "has a vocabulary of 65537, which tokens of 2 bytes cannot number"},
+        {1, 4, INT32_MAX, 0, 0, 0, NULL},
+        {1, 4, UINT64_C(1) << 31, 0, 0, 0, "has a vocabulary of 2147483648, which tokens of 4 bytes cannot number"},
+        {1, 1, 0, 0, 0, 0, "has a vocabulary of 0, which tokens of 1 bytes cannot number"},
+        {1, 0, 1, 0, 0, 0, "has tokens of 0 bytes: there are 1, 2 and 4"},
+        {1, 3, 1, 0, 0, 0, "has tokens of 3 bytes: there are 1, 2 and 4"},
+        {1, 5, 1, 0, 0, 0, "has tokens of 5 bytes: there are 1, 2 and 4"},
+        {1, 8, 1, 0, 0, 0, "has tokens of 8 bytes: there are 1, 2 and 4"},
+        {0, 1, 1, 0, 0, 0, "is a token file of version 0, and this program reads version 1"},
+        {2, 1, 1, 0, 0, 0, "is a token file of version 2, and this program reads version 1"},
+        {1, 1, 1, 2, 2048, 2, NULL},
+        {1, 1, 1, 2, 2049, 2, "says that 2 tokens stand for 2049 bytes, which is too many"},
+        {1, 1, 1, 0, 1, 0, "says that 0 tokens stand for 1 bytes, which is too many"},
+        {1, 2, 1, 1, 0, 2, NULL},
+        {1, 1, 1, 1, 0, 2, "is cut or has grown: 1 tokens of 1 bytes are promised in 2 bytes"},
+        {1, 2, 1, 1, 0, 3, "is cut or has grown: 1 tokens of 2 bytes are promised in 3 bytes"},
+        {1, 4, 1, 1, 0, 2, "is cut or has grown: 1 tokens of 4 bytes are promised in 2 bytes"},
+        {1, 1, 1, 3, 0, 3, "is damaged: its tokens do not have the digest that it says"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lab_token_file file;
+        locus_error error = {0};
+        char says[1200] = "";
+        write_header(cases[i].version, cases[i].width, cases[i].vocabulary, cases[i].tokens, cases[i].bytes,
+                     cases[i].body);
+        const locus_status status = lab_token_file_open(&file, scratch_path("k.tokens"), &error);
+        if (cases[i].says != NULL)
+            snprintf(says, sizeof says, "'%s' %s", scratch_path("k.tokens"), cases[i].says);
+        assert_string_equal(error.message, says);
+        assert_int_equal(status, cases[i].says != NULL ? LOCUS_ERROR_IO : LOCUS_OK);
+        lab_token_file_close(&file);
+    }
+    static const char short_one[47] = "LOCUSTOK";
+    char says[1200];
+    locus_error error = {0};
+    lab_token_file file;
+    scratch_write("k.tokens", short_one, sizeof short_one);
+    assert_int_equal(lab_token_file_open(&file, scratch_path("k.tokens"), &error), LOCUS_ERROR_IO);
+    snprintf(says, sizeof says, "'%s' is no token file: it has 47 bytes, less than a header", scratch_path("k.tokens"));
+    assert_string_equal(error.message, says);
+}
+
+/* Tokens are looked at in blocks of 4096; each is in one. */
+static void each_token_is_looked_at(void **state) {
+    (void)state;
+    static const size_t places[] = {0, 1, 4095, 4096, 8191, 8192, 8193};
+    static unsigned char tokens[8194];
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char says[64];
+        static unsigned char file[48 + sizeof tokens] = "LOCUSTOK\1\0\0\0\1\0\0\0\2\0\0\0\0\0\0\0\2\x20";
+        memset(file + 48, 1, sizeof tokens);
+        file[48 + places[i]] = 2;
+        scratch_write("k.tokens", (const char *)file, sizeof file);
+        snprintf(says, sizeof says, "has token 2 at %zu, and a vocabulary of 2", places[i]);
+        refuse_open("k.tokens", says);
+    }
+}
+
 static void wrong_content_is_not_written(void **state) {
     const int32_t tokens[] = {1, -1, 3}, large[] = {1, 5, 3};
     locus_error error = {0};
@@ -431,6 +513,8 @@ int main(void) {
         cmocka_unit_test(the_format_is_as_it_is_said),
         cmocka_unit_test(damage_is_seen),
         cmocka_unit_test(each_refusal_says_what_is_wrong),
+        cmocka_unit_test(headers_have_bounds),
+        cmocka_unit_test(each_token_is_looked_at),
         cmocka_unit_test(wrong_content_is_not_written),
         cmocka_unit_test(what_cannot_be_written_is_told),
         cmocka_unit_test(every_token_but_the_first_is_predicted_once),
