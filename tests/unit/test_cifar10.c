@@ -162,12 +162,15 @@ static void expect_failure(const char *path, lab_set which, const char *part, co
 
 static void what_is_cut_is_named(void **state) {
     static const size_t sizes[] = {0, 1, RECORD - 1, RECORD + 1, 2 * RECORD - 1};
-    char size[64];
+    char size[200];
     (void)state;
     make_folder("cut");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         scratch_write("cut/data_batch_4.bin", content[3], sizes[i]);
-        snprintf(size, sizeof size, "is truncated: %zu bytes", sizes[i]);
+        snprintf(size, sizeof size,
+                 "is truncated: %zu bytes are not whole records of 3073 (the public file has 30730000); fetch it again "
+                 "with 'locus data get cifar10'",
+                 sizes[i]);
         expect_failure(scratch_path("cut"), LAB_SET_TRAIN, "cut/data_batch_4.bin", size);
     }
     lab_dataset set; /* the other set does not need it */
@@ -186,7 +189,8 @@ static void labels_are_checked(void **state) {
     content[1][69 * RECORD] = 10;
     scratch_write("label/data_batch_2.bin", content[1], counts[1] * RECORD);
     content[1][69 * RECORD] = kept;
-    expect_failure(scratch_path("label"), LAB_SET_TRAIN, "label/data_batch_2.bin", "label 10 in record 69 ");
+    expect_failure(scratch_path("label"), LAB_SET_TRAIN, "label/data_batch_2.bin",
+                   "has the label 10 in record 69 (counted from 0); labels are 0 to 9");
 }
 
 static void what_is_missing_is_named(void **state) {
