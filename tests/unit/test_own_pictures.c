@@ -275,10 +275,54 @@ static void test_wrong(void **state) {
     lab_picture_pixels_forget();
 }
 
+/* As many pictures as there are, as many classes as a byte tells apart. */
+static void test_bounds(void **state) {
+    (void)state;
+    char folder[512], says[700];
+    make_pair();
+    snprintf(folder, sizeof folder, "%s", scratch_path("f"));
+    const lab_task_options options = options_of(folder, folder, folder);
+    for (size_t n = 1; n <= 4; n++) {
+        const lab_draw wanted = {lab_task_find("images"), &options, LAB_SET_DEV, n, 0};
+        lab_dataset set;
+        locus_error error = {0};
+        assert_int_equal(lab_dataset_generate(&set, &wanted, &error), n <= 3 ? LOCUS_OK : LOCUS_ERROR_ARGUMENT);
+        assert_string_equal(error.message, n <= 3 ? "" : "4 pictures are asked for, the set has 3");
+        assert_string_equal(error.argument, n <= 3 ? "" : "n");
+        assert_int_equal(set.images.count, n <= 3 ? n : 0);
+        lab_dataset_destroy(&set);
+    }
+    clear("g");
+    make_folder("g");
+    snprintf(folder, sizeof folder, "%s", scratch_path("g"));
+    for (size_t i = 0; i <= LAB_PICTURE_MOST_CLASSES; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "g/%zu", i);
+        make_folder(name);
+        snprintf(name, sizeof name, "g/%zu/a.ppm", i);
+        put(name, 1, 2, 3);
+        if (i + 1 < LAB_PICTURE_MOST_CLASSES)
+            continue;
+        lab_picture_files files = {0};
+        lab_word_index classes = {0};
+        locus_error error = {0};
+        snprintf(says, sizeof says, "'%s' has more than 256 folders of classes", folder);
+        const bool good = i + 1 == LAB_PICTURE_MOST_CLASSES;
+        assert_int_equal(lab_picture_files_read(&files, &classes, folder, LAB_SET_TRAIN, &error),
+                         good ? LOCUS_OK : LOCUS_ERROR_IO);
+        assert_string_equal(error.message, good ? "" : says);
+        lab_picture_files_free(&files);
+        lab_word_index_free(&classes);
+    }
+    clear("g");
+    clear("f");
+    lab_picture_pixels_forget();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order), cmocka_unit_test(test_split), cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_kept),  cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_kept),  cmocka_unit_test(test_wrong), cmocka_unit_test(test_bounds),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }
