@@ -760,6 +760,42 @@ static void test_words(void **state) {
     }
 }
 
+/* Where nodes stand is said of the first column of trees, behind whatever columns; not of nodes at their own paths. */
+static void test_paths(void **state) {
+    (void)state;
+    static const struct {
+        lab_tree_paths paths;
+        const char *said;
+    } all[] = {
+        {LAB_PATHS_OWN, NULL},
+        {LAB_PATHS_NEXT,
+         "- every node of a tree stands at the path of the next one, level by level: the paper says its "
+         "own (--tree-paths next, docs/budgets.md).\n"},
+        {LAB_PATHS_CODE,
+         "- every node of a tree stands at the path of the next one, level by level, as in the authors' "
+         "code, but for shiv-quirk: the paper says its own (--tree-paths code, docs/budgets.md).\n"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char *text = NULL;
+        size_t size = 0;
+        make(&(lab_reproduction_request){.table = "roper",
+                                         .budget = "smoke",
+                                         .data_path = folder,
+                                         .more = true,
+                                         .paths_given = true,
+                                         .tree_paths = all[i].paths});
+        assert_int_equal(table.columns[0].config.model.tree_paths, LAB_PATHS_OWN); /* no trees */
+        const lab_reproduction_view view = {&table, &result, &findings, NULL, NULL};
+        FILE *stream = open_memstream(&text, &size);
+        assert_non_null(stream);
+        lab_deviations_write(&view, stream, true);
+        fclose(stream);
+        assert_int_equal(strstr(text, "every node of a tree") != NULL, all[i].said != NULL);
+        assert_true(all[i].said == NULL || strstr(text, all[i].said) != NULL);
+        free(text);
+    }
+}
+
 /* Numbers that belong to no row stand in a table of their own. */
 static void test_others(void **state) {
     (void)state;
@@ -844,6 +880,7 @@ int main(void) {
         cmocka_unit_test(test_beyond),
         cmocka_unit_test(test_expressions),
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_paths),
         cmocka_unit_test(test_others),
     };
     int status = cmocka_run_group_tests(tests, create, scratch_remove);
