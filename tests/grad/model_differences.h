@@ -95,8 +95,8 @@ static void differences_tensor(const differences_subject *subject, size_t index,
 }
 
 /* Every tensor. In a sanitizer's build one of each model, another one each time, along its gradient: to it a loss with
- * one tensor moved is the same reads and writes as with another. Gains, shifts and biases go away from 1 and 0 first, so
- * that their places in the formulas count. */
+ * one tensor moved is the same reads and writes as with another. Gains, shifts and biases go away from 1 and 0 first,
+ * so that their places in the formulas count. */
 static void differences_check(const differences_subject *subject) {
     static size_t turn;
     lab_model *model = subject->model;

@@ -187,8 +187,8 @@ static void check_float32(const gradient_rig *g, double *const dx[3]) {
         free(out[i]);
 }
 
-/* Parameter gradients begin at 1, to see that they are added to. Every third input and every parameter is moved, under a
- * sanitizer, to which each move is the same reads and writes, a few of these. */
+/* Parameter gradients begin at 1, to see that they are added to. Every third input and every parameter is moved, under
+ * a sanitizer, to which each move is the same reads and writes, a few of these. */
 static void check_gradients(gradient_rig *g) {
     double *dx[3];
     for (size_t i = 0; i < 3; i++)

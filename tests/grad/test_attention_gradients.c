@@ -76,8 +76,8 @@ static void compare(const attention_world *world, const char *name, size_t at, d
                  (int)world->test->mask, name, at, analytic, numeric);
 }
 
-/* Every element; in a sanitizer's build, where thousands of calls with the same reads and writes are slow, a few of each
- * tensor. */
+/* Every element; in a sanitizer's build, where thousands of calls with the same reads and writes are slow, a few of
+ * each tensor. */
 enum { ELEMENT_STRIDE = SANITIZED(29, 1) };
 
 static void check_inputs(attention_world *world, const char *name, double *values, size_t count,

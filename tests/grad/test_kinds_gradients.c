@@ -63,8 +63,8 @@ static void compare(const kinds_world *world, const setting *s, const char *name
                  world->test->spec, (int)s->mask, (int)s->cross, name, at, analytic, numeric);
 }
 
-/* Every element; in a sanitizer's build, where thousands of calls with the same reads and writes are slow, a few of each
- * tensor. */
+/* Every element; in a sanitizer's build, where thousands of calls with the same reads and writes are slow, a few of
+ * each tensor. */
 enum { ELEMENT_STRIDE = SANITIZED(29, 1) };
 
 static void check_array(kinds_world *world, const setting *s, const char *name, double *values, size_t count,

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-/* The last are longer than a piece, 1024, by more than a block of rows: they are most of the work, and under a sanitizer
- * one encoding has them, and the threads. */
+/* The last are longer than a piece, 1024, by more than a block of rows: they are most of the work, and under a
+ * sanitizer one encoding has them, and the threads. */
 static const size_t lengths[] = {130, 0, 1, 65, 1090}, keys[] = {70, 3, 0, 129, 1030};
 static const char *const specs[] = {"none", "rope", "rope(values=on, pairs=half)", "algebraic(group=seq, values=on)",
                                     "algebraic(group=tree:2, values=on)"};

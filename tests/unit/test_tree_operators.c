@@ -392,8 +392,8 @@ static void check_flows(const bench *b, const grove *g, const locus_role *roles,
 
 static const locus_role all_roles[] = {LOCUS_ROLE_QUERY, LOCUS_ROLE_KEY, LOCUS_ROLE_VALUE, LOCUS_ROLE_OUTPUT};
 
-/* All roles together and each alone, both directions and dtypes, forward and backward, in place and out of place; under a
- * sanitizer one of three combinations. */
+/* All roles together and each alone, both directions and dtypes, forward and backward, in place and out of place; under
+ * a sanitizer one of three combinations. */
 static void check_everything(const bench *b, const grove *g) {
     static size_t number;
     double *gradients = grab(b->elements, sizeof *gradients);
@@ -507,7 +507,8 @@ static double slope(bench *b, const grove *g, flow *flows, size_t count, double 
     return sum / (12 * size);
 }
 
-/* All elements if there are few, else some of them, fewer under a sanitizer; those of generators that are not this tree's must stay. */
+/* All elements if there are few, else some of them, fewer under a sanitizer; those of generators that are not this
+ * tree's must stay. */
 static void check_gradients(bench *b, const grove *g, const locus_role *roles, size_t count) {
     flow flows[LOCUS_WHOLE_STREAMS_MAX];
     for (size_t i = 0; i < count; i++)
