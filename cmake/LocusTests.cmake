@@ -48,7 +48,7 @@ endif()
 # The system's linker takes longer over each than most of them run.
 set(LOCUS_TEST_OPTIONS -O0)
 set(LOCUS_ORACLE_OPTIONS -O2)
-set(LOCUS_ORACLES attention_bfloat16 attention_bias bf16 condensed contextual distance linalg orthogonal
+set(LOCUS_ORACLES attention_bfloat16 attention_bias attention_plain bf16 condensed contextual distance linalg orthogonal
     orthogonal_gradient tree_operators)
 # Under a sanitizer it is the library that is tested: files that hold nothing but an oracle are not instrumented, and in
 # programs behaviour that C does not define is not looked for.
