@@ -10,10 +10,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* OpenSSL 3 sets itself up when it is first asked for something, and uses what it could not set up. */
+/* OpenSSL 3 sets itself up when it is first asked for something, and uses what it could not set up. What it keeps for a
+ * thread is given back when the thread ends, if it has not put itself away at the program's end by then: so it never
+ * does. */
 static bool is_ready(void) {
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
-    return OSSL_LIB_CTX_get0_global_default() != NULL;
+    return OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) == 1 && OSSL_LIB_CTX_get0_global_default() != NULL;
 #else
     return true;
 #endif
