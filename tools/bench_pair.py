@@ -40,21 +40,21 @@ def measured(path, unit):
     name = path[-1]
     if name == "best" and unit:
         return -1 if "/s" in unit else 1
-    if "median" in path or name == "median" or not path:
+    if any("median" in part for part in path):
         return 0
     return -1 if "per_s" in name else 1 if TIMES.search(name) else 0
 
 
 def of_object(found):
-    """{entry: time}; an entry is what the object says beside its measurements, and the measurement's name."""
+    """Measurements, each with what the object says beside them."""
     unit = str(found.get("unit", ""))
     parts = list(leaves(found))
-    told = tuple(sorted((".".join(p), str(v)) for p, v in parts if isinstance(v, (str, bool)) or
-                        isinstance(v, int) and len(p) == 1 and not measured(p, unit)))
+    told = {".".join(p): str(v) for p, v in parts if isinstance(v, (str, bool)) or
+            isinstance(v, int) and len(p) == 1 and not measured(p, unit)}
     for path, value in parts:
         kind = measured(path, unit)
         if kind and isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
-            yield (told, ".".join(path)), value if kind > 0 else 1 / value
+            yield told, ".".join(path), value if kind > 0 else 1 / value
 
 
 def of_tables(text):
@@ -66,14 +66,14 @@ def of_tables(text):
         if heads is None or len(heads) != len(cells) or not any(re.search(r"\d", c) for c in cells):
             heads = cells
             continue
-        told = tuple(c for c, head in zip(cells, heads) if not re.fullmatch(r"[-+0-9.,e×%]*", c) or head in cells[:2])
-        told = (cells[0], *told)
+        told = {head: cell for cell, head in zip(cells, heads)
+                if head == heads[0] or not re.fullmatch(r"[-+0-9.,e×%]*", cell)}
         for cell, head in zip(cells, heads):
             if COLUMNS.search(head) and re.fullmatch(r"[0-9.]+", cell) and float(cell) > 0:
-                yield (told, head), float(cell)
+                yield told, head, float(cell)
 
 
-def entries(text):
+def listed(text):
     objects = []
     try:
         whole = json.loads(text)
@@ -82,10 +82,16 @@ def entries(text):
         for line in text.splitlines():
             if line.strip().startswith("{"):
                 objects.append(json.loads(line.strip().rstrip(",")))
-    found = {}
-    for entry, value in (e for o in objects for e in of_object(o)) if objects else of_tables(text):
-        found[entry] = min(value, found.get(entry, value))
-    return found
+    return [e for o in objects for e in of_object(o)] if objects else list(of_tables(text))
+
+
+def entries(found, names):
+    """{entry: time}; an entry is a measurement's name and what is said beside it, as far as both say such things."""
+    least = {}
+    for told, name, value in found:
+        entry = tuple((n, told[n]) for n in sorted(told) if n in names), name
+        least[entry] = min(value, least.get(entry, value))
+    return least
 
 
 def run(build, processor, command):
@@ -108,9 +114,11 @@ def main():
     ratios, best = {}, {}
     for turn in range(asked.turns):
         both = [run(build, processors[(turn + i) % 2], asked.command) for i, build in enumerate((asked.old, asked.new))]
-        old, new = (entries(process.communicate()[0]) for process in both)
+        found = [listed(process.communicate()[0]) for process in both]
         if any(process.returncode for process in both):
             sys.exit("bench_pair: a program failed")
+        names = set.intersection(*({n for told, _, _ in one for n in told} for one in found))
+        old, new = (entries(one, names) for one in found)
         for entry in old.keys() & new.keys():
             ratios.setdefault(entry, []).append(new[entry] / old[entry])
             least = best.setdefault(entry, [math.inf, math.inf])
@@ -123,7 +131,7 @@ def main():
     print(f"{' '.join(asked.command)}: {asked.turns} turns, {len(rows)} entries; geometric means: of medians "
           f"{means[0]:.3f}, of bests {means[1]:.3f}; above {asked.above} in both: {len(above)}")
     for median, bests, least, most, (told, name) in above:
-        words = " ".join(t if isinstance(t, str) else "=".join(t) for t in told)
+        words = " ".join("=".join(pair) for pair in told)
         print(f"  median {median:.3f} ({least:.2f} to {most:.2f}), bests {bests:.3f}  {name}  {words}")
     return 1 if above else 0
 
