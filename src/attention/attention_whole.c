@@ -91,15 +91,15 @@ size_t locus_attention_whole_workspace(const attention_whole *whole) {
 /* ---- streams ---- */
 
 static void add_forward(attention_streams *streams, attention_site site, locus_role role, locus_direction direction,
-                        attention_view x, attention_view y) {
+                        const attention_view *x, const attention_view *y) {
     streams->items[site][streams->count[site]++] =
-        (locus_whole_stream){.role = role, .direction = direction, .x = x, .y = y};
+        (locus_whole_stream){.role = role, .direction = direction, .x = *x, .y = *y};
 }
 
-static void add_backward(attention_streams *streams, attention_site site, locus_role role, attention_view x,
-                         attention_view gy, attention_view gx) {
+static void add_backward(attention_streams *streams, attention_site site, locus_role role, const attention_view *x,
+                         const attention_view *gy, const attention_view *gx) {
     add_forward(streams, site, role, LOCUS_FORWARD, x, gx);
-    streams->items[site][streams->count[site] - 1].gy = gy;
+    streams->items[site][streams->count[site] - 1].gy = *gy;
 }
 
 /* parameters NULL in a backward: their gradients are not wanted. */
@@ -142,18 +142,18 @@ static void run_streams(const attention_whole *whole, attention_streams *streams
 
 /* ---- before and after the loops ---- */
 
-/* The heads g, group + g, 2·group + g, … */
-static attention_view group_view(const attention_whole *whole, attention_view view, size_t g) {
-    if (!view.data)
-        return view;
-    view.data = (char *)view.data + (ptrdiff_t)g * view.head * (ptrdiff_t)locus_dtype_size(whole->job->dtype);
-    view.head *= (ptrdiff_t)whole->job->group;
-    return view;
+/* Leaves the heads g, group + g, 2·group + g, … */
+static void keep_group(const attention_whole *whole, attention_view *view, size_t g) {
+    if (!view->data)
+        return;
+    view->data = (char *)view->data + (ptrdiff_t)g * view->head * (ptrdiff_t)locus_dtype_size(whole->job->dtype);
+    view->head *= (ptrdiff_t)whole->job->group;
 }
 
-static attention_whole_views group_views(const attention_whole *whole, const attention_whole_views *all, size_t g) {
-    return (attention_whole_views){group_view(whole, all->query, g), all->key, all->value,
-                                   group_view(whole, all->output, g), group_view(whole, all->g_output, g)};
+static void keep_groups(const attention_whole *whole, attention_whole_views *views, size_t g) {
+    keep_group(whole, &views->query, g);
+    keep_group(whole, &views->output, g);
+    keep_group(whole, &views->g_output, g);
 }
 
 /* Operators that learn need gradients of what they have turned, wanted or not. */
@@ -164,45 +164,52 @@ static void want(bool learned, const attention_view *own, attention_view *view, 
     }
 }
 
-static attention_view settled(const attention_whole *whole, attention_view view, bool keys) {
-    return locus_token_rows_settle(view, locus_plan_side(whole->job->plan, keys));
+static void settle(const attention_whole *whole, const attention_view *view, bool keys, attention_view *settled) {
+    *settled = *view;
+    locus_token_rows_settle(settled, locus_plan_side(whole->job->plan, keys));
 }
 
 static void keep_given(attention_whole *whole, attention_job *job, bool parameters) {
     want(parameters && whole->learns_query_key, &whole->own_g_query, &job->g_query, &job->wants_query);
     want(parameters && whole->learns_query_key, &whole->own_g_key, &job->g_key, &job->wants_key);
     want(parameters && whole->learns, &whole->own_g_value, &job->g_value, &job->wants_value);
-    whole->given = (attention_whole_views){settled(whole, job->query, false), settled(whole, job->key, true),
-                                           settled(whole, job->value, true), settled(whole, job->output, false),
-                                           settled(whole, job->g_output, false)};
+    settle(whole, &job->query, false, &whole->given.query);
+    settle(whole, &job->key, true, &whole->given.key);
+    settle(whole, &job->value, true, &whole->given.value);
+    settle(whole, &job->output, false, &whole->given.output);
+    settle(whole, &job->g_output, false, &whole->given.g_output);
     whole->wants_query = job->wants_query;
     whole->wants_key = job->wants_key;
     whole->wants_value = job->wants_value;
-    whole->g_query = settled(whole, job->g_query, false);
-    whole->g_key = settled(whole, job->g_key, true);
-    whole->g_value = settled(whole, job->g_value, true);
+    settle(whole, &job->g_query, false, &whole->g_query);
+    settle(whole, &job->g_key, true, &whole->g_key);
+    settle(whole, &job->g_value, true, &whole->g_value);
 }
 
 static void begin_group(const attention_whole *whole, size_t g, bool parameters) {
-    const attention_whole_views given = group_views(whole, &whole->given, g);
-    const attention_whole_views turned = group_views(whole, &whole->turned, g);
-    attention_streams streams = {.count = {0}};
+    attention_whole_views given = whole->given, turned = whole->turned;
+    attention_streams streams;
+    streams.count[SITE_QUERY_KEY] = streams.count[SITE_VALUE] = 0;
+    keep_groups(whole, &given, g);
+    keep_groups(whole, &turned, g);
     if (whole->query_key)
-        add_forward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_QUERY, LOCUS_FORWARD, given.query, turned.query);
+        add_forward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &given.query, &turned.query);
     if (whole->query_key && g == 0)
-        add_forward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, LOCUS_FORWARD, given.key, turned.key);
+        add_forward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, LOCUS_FORWARD, &given.key, &turned.key);
     if (whole->value && g == 0)
-        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, LOCUS_FORWARD, given.value, turned.value);
+        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, LOCUS_FORWARD, &given.value, &turned.value);
     if (whole->value && whole->job->pass == LOCUS_PASS_BACKWARD) {
         if (whole->learns && parameters)
-            add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, given.output, turned.output);
-        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, given.g_output, turned.g_output);
+            add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, &given.output, &turned.output);
+        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, &given.g_output, &turned.g_output);
     }
     run_streams(whole, &streams, NULL);
 }
 
 void locus_attention_whole_begin(attention_whole *whole, attention_job *job, bool parameters) {
     const attention_whole_views *turned = &whole->turned;
+    if (!whole->query_key && !whole->value)
+        return;
     keep_given(whole, job, parameters);
     for (size_t g = 0; g < whole->job->group; g++)
         begin_group(whole, g, parameters);
@@ -218,31 +225,36 @@ void locus_attention_whole_begin(attention_whole *whole, attention_job *job, boo
 
 void locus_attention_whole_end_forward(const attention_whole *whole) {
     for (size_t g = 0; whole->value && g < whole->job->group; g++) {
-        const attention_view output = group_view(whole, whole->given.output, g);
-        attention_streams streams = {.count = {0}};
-        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, output, output);
+        attention_view output = whole->given.output;
+        attention_streams streams;
+        streams.count[SITE_QUERY_KEY] = streams.count[SITE_VALUE] = 0;
+        keep_group(whole, &output, g);
+        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, &output, &output);
         run_streams(whole, &streams, NULL);
     }
 }
 
 /* The output's gradient do' is known by now, and made again over itself: this stream is there for the parameters. */
 static void end_group(const attention_whole *whole, size_t g, const locus_tensor *parameters) {
-    const attention_whole_views given = group_views(whole, &whole->given, g);
-    const attention_whole_views turned = group_views(whole, &whole->turned, g);
-    const attention_view g_query = group_view(whole, whole->g_query, g);
-    attention_streams streams = {.count = {0}};
+    attention_whole_views given = whole->given, turned = whole->turned;
+    attention_view g_query = whole->g_query;
+    attention_streams streams;
+    streams.count[SITE_QUERY_KEY] = streams.count[SITE_VALUE] = 0;
+    keep_groups(whole, &given, g);
+    keep_groups(whole, &turned, g);
+    keep_group(whole, &g_query, g);
     if (whole->query_key && whole->wants_query)
-        add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_QUERY, given.query, g_query, g_query);
+        add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_QUERY, &given.query, &g_query, &g_query);
     if (whole->query_key && g == 0 && whole->wants_key)
-        add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, given.key, whole->g_key, whole->g_key);
+        add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, &given.key, &whole->g_key, &whole->g_key);
     if (whole->value && g == 0 && whole->wants_value)
-        add_backward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, given.value, whole->g_value, whole->g_value);
+        add_backward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, &given.value, &whole->g_value, &whole->g_value);
     if (whole->learns && parameters)
-        add_backward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, turned.output, given.g_output, turned.g_output);
+        add_backward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, &turned.output, &given.g_output, &turned.g_output);
     run_streams(whole, &streams, parameters);
 }
 
 void locus_attention_whole_end_backward(const attention_whole *whole, const locus_tensor *parameters) {
-    for (size_t g = 0; g < whole->job->group; g++)
+    for (size_t g = 0; (whole->query_key || whole->value) && g < whole->job->group; g++)
         end_group(whole, g, parameters);
 }

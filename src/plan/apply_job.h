@@ -32,8 +32,10 @@ typedef struct locus_apply_job {
 
 /* The rows of a tensor of the role's. */
 static inline locus_token_rows locus_apply_rows(const locus_apply_site *site, const locus_tensor *tensor) {
-    const locus_token_rows rows = site->rank == 2 ? locus_token_rows_of_vectors(tensor) : locus_token_rows_of(tensor);
-    return rows.apart ? locus_token_rows_settle(rows, site->side) : rows;
+    locus_token_rows rows = site->rank == 2 ? locus_token_rows_of_vectors(tensor) : locus_token_rows_of(tensor);
+    if (rows.apart)
+        locus_token_rows_settle(&rows, site->side);
+    return rows;
 }
 
 /* The tensors as one stream: x, y in forward; gy, gx (y) and, where there is something to learn, x in backward. */

@@ -50,12 +50,11 @@ size_t locus_token_side_longest(const locus_token_side *side) {
     return longest;
 }
 
-locus_token_rows locus_token_rows_settle(locus_token_rows rows, const locus_token_side *side) {
-    for (size_t s = 0; rows.apart && s < side->sequences; s++) {
+void locus_token_rows_settle(locus_token_rows *rows, const locus_token_side *side) {
+    for (size_t s = 0; rows->apart && s < side->sequences; s++) {
         const locus_token_sequence sequence = locus_token_side_sequence(side, s);
-        if (sequence.first < sequence.end && locus_token_rows_shift(&rows, s, sequence.first) != 0)
-            return rows;
+        if (sequence.first < sequence.end && locus_token_rows_shift(rows, s, sequence.first) != 0)
+            return;
     }
-    rows.apart = false;
-    return rows;
+    rows->apart = false;
 }

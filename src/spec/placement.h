@@ -112,9 +112,9 @@ locus_token_sequence locus_token_side_find(const locus_token_side *side, size_t 
 /* Tokens of the longest sequence. */
 size_t locus_token_side_longest(const locus_token_side *side);
 
-/* The same rows, as packed ones where all sequences' shifts are 0: batches of one, [sequences, length, heads, dim]
+/* Says of rows where all sequences' shifts are 0 that they are packed: batches of one, [sequences, length, heads, dim]
  * transposed, all of one length. */
-locus_token_rows locus_token_rows_settle(locus_token_rows rows, const locus_token_side *side);
+void locus_token_rows_settle(locus_token_rows *rows, const locus_token_side *side);
 
 /* Elements from the rows' data to a token in use, head 0. */
 static inline ptrdiff_t locus_token_rows_at(const locus_token_rows *rows, const locus_token_side *side, size_t token) {
