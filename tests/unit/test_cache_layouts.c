@@ -120,16 +120,16 @@ static void attend_both(cache_case *a, cache_case *b, const cache_part *part, lo
         cache_case_free(all[i]);
 }
 
-static void check_case(const char *spec, locus_dtype kept, locus_dtype given) {
+static void check_case(const char *spec, size_t sequences, locus_dtype kept, locus_dtype given) {
     cache_case both[2];
     for (size_t i = 0; i < 2; i++) {
-        both[i] = (cache_case){.spec = spec, .dtype = kept, .sequences = 3, .lengths = {40, 0, 23}, .start = 5};
+        both[i] = (cache_case){.spec = spec, .dtype = kept, .sequences = sequences, .lengths = {40, 0, 23}, .start = 5};
         cache_case_open(&both[i]);
     }
     cache_part part = {.first = {0}};
     for (size_t at = 0; cache_case_next(&both[0], &part, &at);) {
         append_both(&both[0], &both[1], &part, given);
-        if (part.offsets[3] > 0)
+        if (part.offsets[sequences] > 0)
             attend_both(&both[0], &both[1], &part, given);
     }
     assert_same_kept(&both[0], &both[1]);
@@ -150,8 +150,9 @@ static void both_layouts_keep_and_attend_the_same(void **state) {
     static const locus_dtype types[] = {LOCUS_FLOAT32, LOCUS_FLOAT64, LOCUS_FLOAT16, LOCUS_BFLOAT16};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
         for (size_t d = 0; d < 4; d++) {
-            check_case(specs[i], types[d], types[d]);
-            check_case(specs[i], types[d], types[(d + i) % 4]);
+            check_case(specs[i], 1, types[d], types[d]);
+            check_case(specs[i], 3, types[d], types[d]);
+            check_case(specs[i], 3, types[d], types[(d + i) % 4]);
         }
 }
 
@@ -187,6 +188,60 @@ static void a_step_without_positions_takes_one_token_each(void **state) {
     cache_case_free(&v);
     cache_case_close(&both[0]);
     cache_case_close(&both[1]);
+}
+
+/* Keys and values of tokens 4 … 7 of `to`, at these positions: whole rows, or rows among others that no token uses. */
+static void append_copies(const cache_case *to, const locus_tensor *k, const locus_tensor *v, bool gaps) {
+    const size_t offsets[] = {gaps ? 2 : 0, gaps ? 8 : 4}, lengths[] = {4};
+    const int64_t values[] = {-1, -1, 4, 5, 6, 7, -1, -1};
+    const locus_packing packing = {sizeof packing, 1, offsets, lengths};
+    locus_positions *positions;
+    locus_error error;
+    const locus_tensor *const given[] = {k, v};
+    locus_tensor rows[2];
+    for (size_t i = 0; i < 2; i++) {
+        rows[i] = cache_case_zeros(offsets[1], to->kv_heads, (size_t)given[i]->shape[2], to->dtype);
+        for (size_t h = 0; h < to->kv_heads; h++) {
+            const cache_rows from = locus_cache_rows_of(given[i], h, 0, 0),
+                             target = locus_cache_rows_of(&rows[i], h, 0, offsets[0]);
+            locus_cache_convert(4, (size_t)given[i]->shape[2], &from, &target);
+        }
+    }
+    cache_case_need(to, locus_positions_create(&positions, NULL, &packing, values + (gaps ? 0 : 2), &error), &error);
+    cache_case_need(to, locus_cache_append(to->cache, positions, &rows[0], &rows[1], NULL, &error), &error);
+    locus_positions_destroy(&positions);
+    cache_case_free(&rows[0]);
+    cache_case_free(&rows[1]);
+}
+
+/* Of one sequence keys are turned where they will lie: not those that a cache keeps already, nor rows among gaps. */
+static void kept_rows_and_gaps_are_appended_like_others(void **state) {
+    (void)state;
+    static const char *const specs[] = {"none", "rope", "algebraic(group=seq, values=on)"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        cache_case cases[3];
+        for (size_t j = 0; j < 3; j++) {
+            cases[j] = (cache_case){.spec = specs[i], .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {8}};
+            cache_case_open(&cases[j]);
+            cache_case_append(&cases[j], &(cache_part){.count = {4}, .offsets = {0, 4}});
+        }
+        const locus_tensor k = locus_cache_keys(cases[0].cache, 0), v = locus_cache_values(cases[0].cache, 0);
+        locus_positions *positions;
+        locus_error error;
+        const locus_packing packing = {sizeof packing, 1, (const size_t[]){0, 4}, NULL};
+        append_copies(&cases[1], &k, &v, false);
+        append_copies(&cases[2], &k, &v, true);
+        cache_case_need(&cases[0],
+                        locus_positions_create(&positions, NULL, &packing, (const int64_t[]){4, 5, 6, 7}, &error),
+                        &error);
+        cache_case_need(&cases[0], locus_cache_append(cases[0].cache, positions, &k, &v, NULL, &error), &error);
+        locus_positions_destroy(&positions);
+        assert_int_equal(locus_cache_length(cases[0].cache, 0), 8);
+        assert_same_kept(&cases[1], &cases[0]);
+        assert_same_kept(&cases[1], &cases[2]);
+        for (size_t j = 0; j < 3; j++)
+            cache_case_close(&cases[j]);
+    }
 }
 
 /* ---- re-basing ---- */
@@ -286,6 +341,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_layouts_keep_and_attend_the_same),
         cmocka_unit_test(a_step_without_positions_takes_one_token_each),
+        cmocka_unit_test(kept_rows_and_gaps_are_appended_like_others),
         cmocka_unit_test(a_batch_of_keys_moves_as_its_entries),
         cmocka_unit_test(what_does_not_fit_is_one_line),
     };

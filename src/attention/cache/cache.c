@@ -170,6 +170,14 @@ static locus_status check_cache(const locus_cache *cache, locus_error *error) {
 
 /* ---- turning new tokens ---- */
 
+/* Whether the encoding turns what plays this role; what it does not is taken as it is given. */
+static bool turns(const locus_cache *cache, locus_role role) {
+    const locus_plan *fresh = locus_growing_fresh(cache->growing);
+    if (role == LOCUS_ROLE_VALUE || role == LOCUS_ROLE_OUTPUT)
+        return fresh->value || fresh->value_whole;
+    return fresh->query_key || fresh->query_key_whole;
+}
+
 /* Of arithmetic on tensors of a type that are kept, or were, in the cache's. */
 static locus_dtype wide_type(const locus_cache *cache, locus_dtype dtype) {
     const bool wide = cache->dtype == LOCUS_FLOAT64 || (cache->dtype == LOCUS_FLOAT32 && dtype == LOCUS_FLOAT64);
@@ -230,35 +238,75 @@ static locus_status turn(locus_cache *cache, locus_role role, const locus_tensor
 typedef struct storing {
     const locus_cache *cache;
     const cache_store *store;
-    const locus_tensor *turned;
+    const locus_tensor *tokens; /* turned */
 } storing;
 
 /* The new tokens are the last of their sequences. */
+static void store_rows(const storing *job, size_t sequence, size_t head) {
+    const locus_positions_run run = locus_growing_run(job->cache->growing, sequence);
+    const size_t first = locus_growing_length(job->cache->growing, sequence) - run.count;
+    const locus_tensor kept = locus_cache_view(job->cache, job->store, sequence, first, run.count);
+    const cache_rows from = locus_cache_rows_of(job->tokens, head, sequence, run.first),
+                     to = locus_cache_rows_of(&kept, head, 0, 0);
+    locus_cache_convert(run.count, job->store->dim, &from, &to);
+}
+
 static void store_head(void *context, size_t head, size_t worker) {
     const storing *job = context;
     (void)worker;
-    for (size_t s = 0; s < job->cache->sequences; s++) {
-        const locus_positions_run run = locus_growing_run(job->cache->growing, s);
-        const size_t first = locus_growing_length(job->cache->growing, s) - run.count;
-        const locus_tensor kept = locus_cache_view(job->cache, job->store, s, first, run.count);
-        const cache_rows from = locus_cache_rows_of(job->turned, head, s, run.first),
-                         to = locus_cache_rows_of(&kept, head, 0, 0);
-        locus_cache_convert(run.count, job->store->dim, &from, &to);
-    }
+    for (size_t s = 0; s < job->cache->sequences; s++)
+        store_rows(job, s, head);
+}
+
+static void store_sequence(void *context, size_t sequence, size_t worker) {
+    const storing *job = context;
+    (void)worker;
+    for (size_t h = 0; h < job->cache->kv_heads; h++)
+        store_rows(job, sequence, h);
+}
+
+/* A token or so of many sequences is read in order: packed, its heads lie side by side. */
+static void store(const locus_cache *cache, const cache_store *to, const locus_tensor *tokens) {
+    storing job = {cache, to, tokens};
+    if (cache->sequences > cache->kv_heads && locus_growing_tokens(cache->growing) <= cache->sequences)
+        locus_parallel_for(cache->sequences, store_sequence, &job);
+    else
+        locus_parallel_for(cache->kv_heads, store_head, &job);
+}
+
+/* Rows of one sequence, without gaps, of the cache's type and not kept there already, are turned where they will lie. */
+static bool turns_in_place(const locus_cache *cache, const cache_store *store, const locus_tensor *x) {
+    return cache->sequences == 1 &&
+           locus_growing_run(cache->growing, 0).count == locus_growing_tokens(cache->growing) &&
+           x->dtype == cache->dtype && x->dtype == wide_type(cache, x->dtype) &&
+           (uintptr_t)x->data - (uintptr_t)store->data >= store->bytes;
+}
+
+static locus_status turn_in_place(const locus_cache *cache, locus_role role, const cache_store *store,
+                                  const locus_tensor *x, locus_error *error) {
+    const locus_execution execution = locus_cache_execution(&cache->workspace);
+    const size_t count = locus_growing_tokens(cache->growing);
+    const size_t first = locus_growing_length(cache->growing, 0) - count;
+    const locus_tensor kept = locus_cache_view(cache, store, 0, first, count);
+    return locus_apply(locus_growing_fresh(cache->growing), role, LOCUS_FORWARD, x, &kept, &execution, error);
 }
 
 static locus_status append_role(locus_cache *cache, locus_role role, const locus_tensor *x, locus_error *error) {
-    locus_tensor turned;
-    locus_status status = turn(cache, role, x, &turned, error);
-    storing job = {cache, role == LOCUS_ROLE_KEY ? &cache->keys : &cache->values, &turned};
+    const cache_store *to = role == LOCUS_ROLE_KEY ? &cache->keys : &cache->values;
+    locus_tensor tokens = *x;
+    if (turns(cache, role) && turns_in_place(cache, to, x))
+        return turn_in_place(cache, role, to, x, error);
+    const locus_status status = turns(cache, role) ? turn(cache, role, x, &tokens, error) : LOCUS_OK;
     if (status == LOCUS_OK)
-        locus_parallel_for(cache->kv_heads, store_head, &job);
+        store(cache, to, &tokens);
     return status;
 }
 
 static locus_status append(locus_cache *cache, const locus_tensor *key, const locus_tensor *value, locus_error *error) {
-    locus_status status = fit_turning(cache, LOCUS_ROLE_KEY, key, error);
-    if (status == LOCUS_OK)
+    locus_status status = LOCUS_OK;
+    if (turns(cache, LOCUS_ROLE_KEY))
+        status = fit_turning(cache, LOCUS_ROLE_KEY, key, error);
+    if (status == LOCUS_OK && turns(cache, LOCUS_ROLE_VALUE))
         status = fit_turning(cache, LOCUS_ROLE_VALUE, value, error);
     if (status == LOCUS_OK)
         status = append_role(cache, LOCUS_ROLE_KEY, key, error);
@@ -318,9 +366,7 @@ static locus_status fit_attention(locus_cache *cache, const locus_attention_opti
 static locus_status take_query(locus_cache *cache, bool turned_before, const locus_tensor *query, locus_tensor *taken,
                                locus_error *error) {
     locus_tensor turned = *query;
-    const locus_plan *fresh = locus_growing_fresh(cache->growing);
-    const bool acts = !turned_before && (fresh->query_key || fresh->query_key_whole);
-    if (acts) {
+    if (!turned_before && turns(cache, LOCUS_ROLE_QUERY)) {
         locus_status status = fit_turning(cache, LOCUS_ROLE_QUERY, query, error);
         if (status == LOCUS_OK)
             status = turn(cache, LOCUS_ROLE_QUERY, query, &turned, error);
@@ -341,9 +387,8 @@ static locus_status take_query(locus_cache *cache, bool turned_before, const loc
 /* o = ⌈p⌉ᵀ o' into the caller's tensor, of any type. */
 static locus_status give_output(locus_cache *cache, bool waits, const locus_tensor *result, const locus_tensor *output,
                                 locus_error *error) {
-    const locus_plan *fresh = locus_growing_fresh(cache->growing);
     locus_tensor turned = *result;
-    if (!waits && (fresh->value || fresh->value_whole)) {
+    if (!waits && turns(cache, LOCUS_ROLE_OUTPUT)) {
         locus_status status = fit_turning(cache, LOCUS_ROLE_OUTPUT, result, error);
         if (status == LOCUS_OK)
             status = turn(cache, LOCUS_ROLE_OUTPUT, result, &turned, error);
