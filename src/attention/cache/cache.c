@@ -274,12 +274,11 @@ static void store(const locus_cache *cache, const cache_store *to, const locus_t
         locus_parallel_for(cache->kv_heads, store_head, &job);
 }
 
-/* Rows of one sequence, without gaps, of the cache's type and not kept there already, are turned where they will lie. */
-static bool turns_in_place(const locus_cache *cache, const cache_store *store, const locus_tensor *x) {
+/* Rows of one sequence, without gaps and of the cache's type, are turned where they will lie. */
+static bool turns_in_place(const locus_cache *cache, const locus_tensor *x) {
     return cache->sequences == 1 &&
            locus_growing_run(cache->growing, 0).count == locus_growing_tokens(cache->growing) &&
-           x->dtype == cache->dtype && x->dtype == wide_type(cache, x->dtype) &&
-           (uintptr_t)x->data - (uintptr_t)store->data >= store->bytes;
+           x->dtype == cache->dtype && x->dtype == wide_type(cache, x->dtype);
 }
 
 static locus_status turn_in_place(const locus_cache *cache, locus_role role, const cache_store *store,
@@ -294,7 +293,7 @@ static locus_status turn_in_place(const locus_cache *cache, locus_role role, con
 static locus_status append_role(locus_cache *cache, locus_role role, const locus_tensor *x, locus_error *error) {
     const cache_store *to = role == LOCUS_ROLE_KEY ? &cache->keys : &cache->values;
     locus_tensor tokens = *x;
-    if (turns(cache, role) && turns_in_place(cache, to, x))
+    if (turns(cache, role) && turns_in_place(cache, x))
         return turn_in_place(cache, role, to, x, error);
     const locus_status status = turns(cache, role) ? turn(cache, role, x, &tokens, error) : LOCUS_OK;
     if (status == LOCUS_OK)
