@@ -318,8 +318,6 @@ static void emit_block(locus_block_cutter *cutter, uint32_t index) {
     for (size_t s = 0; s < cutter->nodes->sides; s++)
         if (block->tokens[s] > layout->rows_most[s])
             layout->rows_most[s] = block->tokens[s];
-    if (block->levels > layout->levels_most)
-        layout->levels_most = block->levels;
     for (uint32_t i = 0; i < count; i++)
         cutter->pieces[piece + i] = (locus_tree_piece){pieces[i].anchor, LOCUS_TREE_NONE};
 }

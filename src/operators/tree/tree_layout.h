@@ -83,9 +83,8 @@ typedef struct locus_tree_anchor {
 typedef struct locus_tree_layout {
     size_t sides; /* 1 if keys stand where queries stand */
     const uint32_t *tokens[2];
-    size_t rows_most[2]; /* of a block */
-    bool exact;          /* some part is */
-    size_t levels_most;
+    size_t rows_most[2];  /* of a block */
+    bool exact;           /* some part is */
     const uint32_t *used; /* [used_count] generators that occur */
     size_t used_count;
 
