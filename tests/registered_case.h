@@ -146,7 +146,7 @@ static inline locus_status own_turn_gradient(const locus_extension_batch *batch,
     return LOCUS_OK;
 }
 
-/* ---- rope as matrices; and I + a_h·sin(Σ p)·N, N above the diagonal ---- */
+/* ---- rope as matrices; and I + sin(Σ p)·diag(a_h)·N, N above the diagonal ---- */
 
 static inline locus_status own_dense(const locus_extension_batch *batch, double *values, locus_error *error) {
     const size_t dim = batch->head_dim;
@@ -173,12 +173,12 @@ static inline double own_shear_entry(size_t row, size_t column) {
 
 static inline locus_status own_shear(const locus_extension_batch *batch, double *values, locus_error *error) {
     const size_t dim = batch->head_dim;
-    const double a = batch->parameters[0][batch->head];
+    const double *a = batch->parameters[0] + batch->head * dim;
     (void)error;
     for (size_t i = 0; i < batch->count; i++)
         for (size_t k = 0; k < dim * dim; k++)
             values[i * dim * dim + k] =
-                (k / dim == k % dim) + a * own_shear_of(batch, i) * own_shear_entry(k / dim, k % dim);
+                (k / dim == k % dim) + a[k / dim] * own_shear_of(batch, i) * own_shear_entry(k / dim, k % dim);
     return LOCUS_OK;
 }
 
@@ -188,7 +188,7 @@ static inline locus_status own_shear_gradient(const locus_extension_batch *batch
     (void)error;
     for (size_t i = 0; i < batch->count; i++)
         for (size_t k = 0; k < dim * dim; k++)
-            gradients[0][batch->head] +=
+            gradients[0][batch->head * dim + k / dim] +=
                 upstream[i * dim * dim + k] * own_shear_of(batch, i) * own_shear_entry(k / dim, k % dim);
     return LOCUS_OK;
 }
@@ -245,7 +245,9 @@ static inline locus_status own_register(locus_error *error) {
         {sizeof *turns, "f", 2, {LOCUS_EXTENT_HEADS, LOCUS_EXTENT_PAIRS}, 0.5, 0.2, LOCUS_CONSTRAINT_NONE},
         {sizeof *turns, "g", 1, {1}, 0.3, 0, LOCUS_CONSTRAINT_NONE}};
     static const locus_extension_parameter shears[] = {
-        {sizeof *shears, "a", 1, {LOCUS_EXTENT_HEADS}, 0.3, 0.1, LOCUS_CONSTRAINT_NONE}};
+        {sizeof *shears, "a", 2, {LOCUS_EXTENT_HEADS, LOCUS_EXTENT_HEAD_DIM}, 0.3, 0.1, LOCUS_CONSTRAINT_NONE}};
+    static const locus_extension_parameter spins[] = {
+        {sizeof *spins, "a", 1, {LOCUS_EXTENT_HEADS}, 0.3, 0.1, LOCUS_CONSTRAINT_NONE}};
     static const locus_encoding_description all[] = {
         {.size = sizeof *all,
          .name = "own-dense",
@@ -275,7 +277,7 @@ static inline locus_status own_register(locus_error *error) {
          .option_count = 1,
          .options = on_seq,
          .parameter_count = 1,
-         .parameters = shears,
+         .parameters = spins,
          .values = own_spin,
          .gradient = own_spin_gradient},
         {.size = sizeof *all,

@@ -25,21 +25,26 @@ static inline size_t scene_count(const scene *s, int which) {
     return scene_rows(s, which) * (which == SCENE_SUMS ? SCENE_HEADS : SCENE_WIDTH);
 }
 
-/* `keys` NULL: they stand where queries stand. Data are exact in float32. */
-static inline void scene_open(scene *s, const char *spec, const group_drawing *queries, const group_drawing *keys) {
-    uint64_t state = 5, noise = 11;
+/* `keys` NULL: they stand where queries stand; the scene has the positions from now on. Data are exact in float32. */
+static inline void scene_stand(scene *s, const char *spec, locus_positions *queries, locus_positions *keys) {
+    uint64_t noise = 11;
     memset(s, 0, sizeof *s);
     rig_bind(&s->r, spec, rig_shape(SCENE_HEADS, SCENE_DIM, 0, 0), 3);
-    locus_positions *own = group_positions(queries, &state);
-    rig_place(&s->r, own, keys ? group_positions(keys, &state) : NULL);
-    s->tokens[0] = locus_positions_tokens(own);
-    s->tokens[1] = locus_positions_tokens(keys ? s->r.keys : own);
+    rig_place(&s->r, queries, keys);
+    s->tokens[0] = locus_positions_tokens(queries);
+    s->tokens[1] = locus_positions_tokens(keys ? keys : queries);
     s->options = locus_attention_default();
     for (int i = 0; i < SCENE_TENSORS; i++) {
         s->data[i] = rig_normal(scene_count(s, i), &noise);
         for (size_t j = 0; j < scene_count(s, i); j++)
             s->data[i][j] = (double)(float)s->data[i][j];
     }
+}
+
+static inline void scene_open(scene *s, const char *spec, const group_drawing *queries, const group_drawing *keys) {
+    uint64_t state = 5;
+    locus_positions *own = group_positions(queries, &state);
+    scene_stand(s, spec, own, keys ? group_positions(keys, &state) : NULL);
 }
 
 static inline void scene_close(scene *s) {

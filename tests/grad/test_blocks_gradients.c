@@ -194,6 +194,25 @@ static void test_near_angles(void **state) {
         }
 }
 
+/* As many groups of near angles as pairs of planes allow, in each of two heads. */
+static void test_pairs_of_near_angles(void **state) {
+    enum { DIM = 16, HEADS = 2, FOURS = DIM / 4 };
+    (void)state;
+    gradient_case c = {.role = LOCUS_ROLE_QUERY, .tokens = TOKENS, .reach = REACH};
+    rig_bind(&c.r, "algebraic", rig_shape(HEADS, DIM, 0, 0), 7);
+    double *A = c.r.values[0].data, four[16];
+    memset(A, 0, sizeof *A * HEADS * DIM * DIM);
+    for (size_t i = 0; i < HEADS * FOURS; i++) {
+        set_skew(four, 0.3 + 0.7 * (double)i, 0.3 + 0.7 * (double)i + 1e-5 * (double)(i % 2));
+        for (size_t j = 0; j < 16; j++)
+            A[i / FOURS * DIM * DIM + (i % FOURS * 4 + j / 4) * DIM + i % FOURS * 4 + j % 4] = four[j];
+    }
+    rig_place(&c.r, positions_of(NULL), NULL);
+    rig_update(&c.r);
+    check_case(&c, 1e-7);
+    rig_close(&c.r);
+}
+
 /* Pairs of reflection vectors that are nearly parallel, or nearly at right angles: products are then near 1 or −1, and
  * eigenvalues near one another there. An odd last vector stands alone: an eigenvalue −1. */
 static void set_reflections(double *A, size_t dim, bool right_angles, double slant) {
@@ -223,9 +242,15 @@ static void test_near_reflections(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sequences), cmocka_unit_test(test_cycles),      cmocka_unit_test(test_grids),
-        cmocka_unit_test(test_splits),    cmocka_unit_test(test_mixtures),    cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_standing),  cmocka_unit_test(test_near_angles), cmocka_unit_test(test_near_reflections)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sequences),
+                                       cmocka_unit_test(test_cycles),
+                                       cmocka_unit_test(test_grids),
+                                       cmocka_unit_test(test_splits),
+                                       cmocka_unit_test(test_mixtures),
+                                       cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_standing),
+                                       cmocka_unit_test(test_near_angles),
+                                       cmocka_unit_test(test_pairs_of_near_angles),
+                                       cmocka_unit_test(test_near_reflections)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,8 @@ static void neighbours_that_are_swapped_are_one_edit(void **state) {
     expect_nearest("linear|soft|ntk", "linera", 6, "linear");
     expect_nearest("linear|soft|ntk", "yarn", 4, "");
     expect_nearest("ab", "ba", 2, "ab"); /* as few as two letters */
+    expect_nearest("no|yes", "n", 1, "no");
+    expect_nearest("a|yes", "n", 1, ""); /* an edit of all letters is another word */
 }
 
 /* A letter before the text, or the bar before the word, would make a swap of its first letter: the table of costs has

@@ -66,7 +66,7 @@ static locus_positions *packed(const char *group, size_t sequences, const size_t
 static void positions(void **state) {
     (void)state;
     const int64_t counted[] = {0, 1, 2, 3, 4, 5}, gapped[] = {0, 1, 99, 3, 4, 77}, other[] = {0, 1, 2, 3, 4, 6};
-    const size_t one[] = {0, 6}, two[] = {0, 3, 6}, five[] = {0, 5}, lengths[] = {2, 2};
+    const size_t one[] = {0, 6}, two[] = {0, 3, 6}, five[] = {0, 5}, lengths[] = {2, 2}, each[] = {0, 1, 2};
     struct {
         locus_positions *own;
         int class; /* equal ones have equal numbers */
@@ -81,7 +81,12 @@ static void positions(void **state) {
                {packed("cycle:8", 1, one, NULL, counted), 6},
                {packed("cycle:9", 1, one, NULL, NULL), 5},
                {packed("seq*seq", 1, (size_t[]){0, 3}, NULL, counted), 7},
-               {packed("grid:2", 1, (size_t[]){0, 3}, NULL, counted), 7}};
+               {packed("grid:2", 1, (size_t[]){0, 3}, NULL, counted), 7},
+               {packed("seq", 2, each, NULL, counted), 8},
+               {packed("seq", 2, each, NULL, counted + 1), 9},
+               {packed("seq", 2, each, (size_t[]){1, 0}, counted), 10},
+               {packed("seq", 2, each, (size_t[]){1, 0}, gapped), 10},
+               {packed("seq", 2, each, (size_t[]){1, 0}, counted + 1), 11}};
     const size_t count = sizeof all / sizeof *all;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)

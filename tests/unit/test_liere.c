@@ -431,11 +431,29 @@ static void test_refusals(void **state) {
     rig_close(&r);
 }
 
+/* What is just below the limit is turned. */
+static void test_limit(void **state) {
+    static const int64_t position = -1;
+    locus_error failure = {0};
+    rig r;
+    (void)state;
+    rig_open(&r, "liere(group=seq)", rig_shape(1, 2, 0, 0), &position, 1);
+    for (int below = 0; below < 2; below++) {
+        const double A[] = {0, below ? nextafter(1e100, 0) : 1e100, 0, 0};
+        memcpy(r.values[0].data, A, sizeof A);
+        locus_plan_destroy(&r.plan);
+        rig_ok(locus_binding_update(&r.binding, r.values, r.count, error));
+        assert_int_equal(locus_plan_create(&r.plan, r.binding, r.queries, NULL, &failure),
+                         below ? LOCUS_OK : LOCUS_ERROR_NUMERIC);
+    }
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operators),  cmocka_unit_test(test_wide_heads), cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_other_side), cmocka_unit_test(test_same_bits),  cmocka_unit_test(test_laws),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_limit),
     };
     threads_only("test_same_bits");
     return cmocka_run_group_tests(tests, NULL, NULL);

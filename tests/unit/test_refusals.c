@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls that are refused: what the caller is told, to the letter, of positions, plans, bindings, shapes, limits and
  * texts; and calls just inside of the same limits, which are taken. Attention's are test_attention_refusals.c. */
+#include "property/group_positions.h"
 #include "unit/told.h"
 
 #include <float.h>
@@ -261,6 +262,39 @@ static void calls_of_apply(void **state) {
     rig_close(&r);
 }
 
+/* The input is needed where generators learn, not where the decay alone does: by products of parts that are called with
+ * tokens and of some that are called with all of them. */
+static void inputs_of_what_learns(void **state) {
+    static const char *const groups[] = {"grid:2", "seq*tree:2", "tree:2*tree:2", "cycle:5*tree:2"};
+    enum { TOKENS = 4, HEADS = 2, DIM = 4 };
+    const size_t length = TOKENS - 1;
+    (void)state;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        for (int fixed = 0; fixed < 2; fixed++) {
+            double gy[TOKENS * HEADS * DIM] = {1, -2, 3, 5, 4, 2, -1}, gx[TOKENS * HEADS * DIM];
+            char spec[120];
+            uint64_t random = 5;
+            rig r;
+            (void)snprintf(spec, sizeof spec, "algebraic(group=%s, generator=%s, decay=learned:0.9)", groups[i],
+                           fixed ? "fixed" : "skew");
+            rig_bind(&r, spec, rig_shape(HEADS, DIM, 0, 0), 1);
+            rig_place(&r, group_positions(&(group_drawing){groups[i], 1, &length, 3, false}, &random), NULL);
+            const locus_tensor given = rig_view(&r, LOCUS_ROLE_QUERY, gy, LOCUS_FLOAT64, TOKENS),
+                               taken = rig_view(&r, LOCUS_ROLE_QUERY, gx, LOCUS_FLOAT64, TOKENS);
+            const locus_apply_gradients g = {
+                .size = sizeof g, .gy = &given, .gx = &taken, .parameters = r.gradients, .parameter_count = r.count};
+            const locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64);
+            const locus_execution execution = locus_execution_in(workspace);
+            if (fixed)
+                TAKES(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &g, &execution, &told));
+            else
+                TELLS(ARGUMENT, "x", "x is NULL: the gradients of the parameters need the input of locus_apply",
+                      locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &g, &execution, &told));
+            rig_workspace_free(workspace);
+            rig_close(&r);
+        }
+}
+
 /* ---- plans and bindings ---- */
 
 static void plans(void **state) {
@@ -353,8 +387,11 @@ static void parameters_of_bindings(void **state) {
     locus_binding_destroy(&binding);
     TELLS(ARGUMENT, "count", "count is NULL: give a place for the result",
           locus_encoding_parameter_count(r.encoding, &shape, NULL, &told));
+    TELLS(ARGUMENT, "encoding", "encoding is NULL", locus_encoding_parameter_count(NULL, &shape, &count, &told));
     TELLS(ARGUMENT, "parameter", "parameter is NULL: give a place for the result",
           locus_encoding_parameter(r.encoding, &shape, 0, NULL, &told));
+    TELLS(ARGUMENT, "encoding", "encoding is NULL", locus_encoding_parameter(NULL, &shape, 0, &info, &told));
+    TELLS(ARGUMENT, "encoding", "encoding is NULL", locus_encoding_initialise(NULL, &shape, 1, given, 3, &told));
     TELLS(ARGUMENT, "index", "there is no parameter 3: the encoding has 3",
           locus_encoding_parameter(r.encoding, &shape, 3, &info, &told));
     TAKES(locus_encoding_parameter(r.encoding, &shape, 2, &info, &told));
@@ -743,6 +780,7 @@ int main(void) {
         cmocka_unit_test(columns_of_positions),
         cmocka_unit_test(paths_and_groups),
         cmocka_unit_test(calls_of_apply),
+        cmocka_unit_test(inputs_of_what_learns),
         cmocka_unit_test(plans),
         cmocka_unit_test(parameters_of_bindings),
         cmocka_unit_test(shapes),

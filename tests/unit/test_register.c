@@ -110,27 +110,30 @@ static void expect_same(const scene *a, const scene *b, const char *what) {
             fail_msg("%s: results %d differ", what, i);
 }
 
+static void compare_scenes(scene *a, scene *b, locus_dtype dtype, const char *what, double tolerance) {
+    for (size_t p = 0; p < a->r.count; p++)
+        memcpy(b->r.values[p].data, a->r.values[p].data, rig_elements(&a->r.info[p]) * sizeof(double));
+    rig_update(&b->r);
+    scene_run(a, dtype, true);
+    scene_run(b, dtype, true);
+    expect_same(a, b, what);
+    for (size_t p = 0; p < a->r.count; p++)
+        for (size_t i = 0; i < rig_elements(&a->r.info[p]); i++) {
+            const double got = ((double *)a->r.gradients[p].data)[i], want = ((double *)b->r.gradients[p].data)[i];
+            if (!(fabs(got - want) <= tolerance * (1 + fabs(want))))
+                fail_msg("%s: gradient %zu of %s is %.17g, not %.17g", what, i, a->r.info[p].name, got, want);
+        }
+    scene_close(a);
+    scene_close(b);
+}
+
 static void compare(const char *own, const char *other, const group_drawing *queries, const group_drawing *keys,
                     double tolerance) {
     for (int single = 0; single < 2; single++) {
-        const locus_dtype dtype = single ? LOCUS_FLOAT32 : LOCUS_FLOAT64;
         scene a, b;
         scene_open(&a, own, queries, keys);
         scene_open(&b, other, queries, keys);
-        for (size_t p = 0; p < a.r.count; p++)
-            memcpy(b.r.values[p].data, a.r.values[p].data, rig_elements(&a.r.info[p]) * sizeof(double));
-        rig_update(&b.r);
-        scene_run(&a, dtype, true);
-        scene_run(&b, dtype, true);
-        expect_same(&a, &b, own);
-        for (size_t p = 0; p < a.r.count; p++)
-            for (size_t i = 0; i < rig_elements(&a.r.info[p]); i++) {
-                const double got = ((double *)a.r.gradients[p].data)[i], want = ((double *)b.r.gradients[p].data)[i];
-                if (!(fabs(got - want) <= tolerance * (1 + fabs(want))))
-                    fail_msg("%s: gradient %zu of %s is %.17g, not %.17g", own, i, a.r.info[p].name, got, want);
-            }
-        scene_close(&a);
-        scene_close(&b);
+        compare_scenes(&a, &b, single ? LOCUS_FLOAT32 : LOCUS_FLOAT64, own, tolerance);
     }
 }
 
@@ -156,6 +159,25 @@ static void test_same_bits(void **state) {
             (void)snprintf(other, sizeof other, "kerple(group=%s)", groups[g]);
             compare(own, other, &queries, way < 3 ? NULL : &keys, ORDER);
         }
+}
+
+/* On a plane on which there are 2^64 differences, a number that looks like none. */
+static void test_differences_without_number(void **state) {
+    const int64_t far = ((int64_t)1 << 32) - 1, values[2][4] = {{0, 0, 0, 0}, {0, 0, far, far}};
+    static const size_t offsets[] = {0, 2};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
+    (void)state;
+    locus_group *grid = NULL;
+    rig_ok(locus_group_parse("grid:2", &grid, error));
+    scene scenes[2];
+    for (size_t i = 0; i < 2; i++) {
+        locus_positions *queries = NULL, *keys = NULL;
+        rig_ok(locus_positions_create(&queries, grid, &packing, values[0], error));
+        rig_ok(locus_positions_create(&keys, grid, &packing, values[1], error));
+        scene_stand(&scenes[i], i ? "kerple(group=grid:2)" : "own-kerple(group=grid:2)", queries, keys);
+    }
+    compare_scenes(&scenes[0], &scenes[1], LOCUS_FLOAT64, "2^64 differences", ORDER);
+    locus_group_destroy(&grid);
 }
 
 /* Where every pair has a cell of its own, limits say as much as the plan takes, but for one cell; a plan's workspace
@@ -592,10 +614,13 @@ static locus_status spoil_one(const locus_extension_batch *batch, double *values
 }
 
 /* Of queries and keys at 3 … 6 pairs by difference are −3, −2, …: a query at 3 from 0 on, a key at 3 before. Angles
- * have two numbers for each position. */
+ * have two numbers for each position. On a plane (3, 4), (5, 6), … are asked for as they come. */
 static void test_spoilt_numbers_are_named(void **state) {
     static spoilt chosen;
-    static const int64_t values[] = {3, 4, 5, 6};
+    static const int64_t values[] = {3, 4, 5, 6, -7, 8, 9, 10};
+    static const char *const names[] = {"own-spoilt", "own-spoilt-turn", "own-spoilt-plane", "own-spoilt-plane-turn"};
+    static const size_t offsets[] = {0, 4};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     const struct {
         const char *spec;
         spoilt what;
@@ -611,20 +636,28 @@ static void test_spoilt_numbers_are_named(void **state) {
          {1, 5, -0x1p128},
          "'own-spoilt-turn' says -340282366920938463463374607431768211456.000000 at position 5 in head 1: it must be a "
          "finite float32"},
+        {"own-spoilt-plane",
+         {1, 6, NAN},
+         "'own-spoilt-plane' says nan for the query at 5,6 and the key at -7,8 in head 1: it must be a finite float32"},
+        {"own-spoilt-plane-turn",
+         {0, 4, NAN},
+         "'own-spoilt-plane-turn' says nan at position -7,8 in head 0: it must be a finite float32"},
     };
-    locus_encoding_description score = plain("own-spoilt"), turn = plain("own-spoilt-turn");
     (void)state;
-    score.values = turn.values = spoil_one;
-    score.context = turn.context = &chosen;
-    turn.kind = LOCUS_EXTENSION_ANGLES;
-    rig_ok(locus_encoding_register(&score, error));
-    rig_ok(locus_encoding_register(&turn, error));
+    for (int i = 0; i < 4; i++) {
+        locus_encoding_description own = plain(names[i]);
+        own.values = spoil_one;
+        own.context = &chosen;
+        own.kind = i % 2 ? LOCUS_EXTENSION_ANGLES : LOCUS_EXTENSION_BIAS;
+        own.group = i < 2 ? own.group : "grid:2";
+        own.laws = i < 2 ? own.laws : 0;
+        rig_ok(locus_encoding_register(&own, error));
+    }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         locus_error failure = {0};
         rig r;
-        chosen = (spoilt){9, 0, 0};
-        rig_open(&r, cases[i].spec, rig_shape(2, 4, 0, 0), values, 4);
-        locus_plan_destroy(&r.plan);
+        rig_bind(&r, cases[i].spec, rig_shape(2, 4, 0, 0), 7);
+        rig_ok(locus_positions_create(&r.queries, locus_binding_group(r.binding), &packing, values, error));
         chosen = cases[i].what;
         assert_int_equal(locus_plan_create(&r.plan, r.binding, r.queries, NULL, &failure), LOCUS_ERROR_NUMERIC);
         assert_string_equal(failure.message, cases[i].says);
@@ -752,6 +785,7 @@ int main(void) {
                                        cmocka_unit_test(test_parsed),
                                        cmocka_unit_test(test_parameters),
                                        cmocka_unit_test(test_same_bits),
+                                       cmocka_unit_test(test_differences_without_number),
                                        cmocka_unit_test(test_bounded),
                                        cmocka_unit_test(test_same_turns),
                                        cmocka_unit_test(test_turn_bits),

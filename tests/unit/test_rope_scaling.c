@@ -5,6 +5,7 @@
 #include "../property/encoding_rig.h"
 
 #include <locus/fold.h>
+#include <stdio.h>
 
 /* ---- texts ---- */
 
@@ -55,6 +56,26 @@ static void lists_and_lengths_contradict(void **state) {
     bad("rope(learned=on, scaling=dynamic, factor=8, original=64)", "learned=on", "cannot depend on the length");
     bad("rope(learned=on, scaling=longrope, factor=8, original=64, short=1, long=1)", "learned=on", "cannot depend");
     bad("rope(rotate=proportional:0.5, scaling=ntk, factor=2)", "scaling=ntk", "scaling=linear alone");
+}
+
+/* Lists have as many numbers as half of the longest head. */
+static void lists_are_no_longer_than_heads(void **state) {
+    enum { MOST = 32768 };
+    static char ones[2 * MOST + 2], spec[4 * MOST + 200];
+    locus_encoding *encoding = NULL;
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        for (size_t i = 0; i < MOST + more; i++)
+            ones[2 * i] = '1', ones[2 * i + 1] = i + 1 < MOST + more ? ':' : '\0';
+        (void)snprintf(spec, sizeof spec, "rope(scaling=longrope, factor=2, original=64, short=%s, long=%s)", ones,
+                       ones);
+        locus_error failure = {0};
+        const locus_status status = locus_encoding_parse(spec, &encoding, &failure);
+        assert_int_equal(status, more ? LOCUS_ERROR_SPEC : LOCUS_OK);
+        assert_string_equal(failure.argument, more ? "short" : "");
+        assert_int_equal(failure.length, more ? 2 * MOST + 1 : 0);
+        locus_encoding_destroy(&encoding);
+    }
 }
 
 static void axes_contradict(void **state) {
@@ -142,6 +163,8 @@ static void shapes_are_checked(void **state) {
     bad_shape("rope(scaling=longrope, factor=2, original=64, short=1:1, long=1:1)", 8, "short", "so 4 are needed");
     bad_shape("rope(axes=2, scaling=longrope, factor=2, original=64, short=1:1:1:1, long=1:1:1:1)", 8, "short",
               "4 dimensions turn with an axis, so 2 are needed");
+    bad_shape("rope(frequencies=axial, sections=2:2:4, scaling=longrope, factor=2, original=64, short=1:1, long=1:1)",
+              16, "short", "8 dimensions turn with an axis, so 4 are needed");
 }
 
 /* ---- the attention factor ---- */
@@ -310,6 +333,7 @@ int main(void) {
         cmocka_unit_test(contradictions_are_named),
         cmocka_unit_test(yarn_contradicts_itself),
         cmocka_unit_test(lists_and_lengths_contradict),
+        cmocka_unit_test(lists_are_no_longer_than_heads),
         cmocka_unit_test(axes_contradict),
         cmocka_unit_test(xpos_contradicts),
         cmocka_unit_test(texts_go_round),
