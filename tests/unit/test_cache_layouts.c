@@ -214,7 +214,7 @@ static void append_copies(const cache_case *to, const locus_tensor *k, const loc
     cache_case_free(&rows[1]);
 }
 
-/* Of one sequence keys are turned where they will lie, unless they stand among gaps; those given may be kept already. */
+/* Of one sequence keys are turned where they will lie, unless they stand among gaps; they may be kept already. */
 static void kept_rows_and_gaps_are_appended_like_others(void **state) {
     (void)state;
     static const char *const specs[] = {"none", "rope", "algebraic(group=seq, values=on)"};
