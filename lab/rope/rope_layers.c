@@ -112,7 +112,7 @@ static locus_status read_kinds(layer_list *list) {
     const lab_rope_source *source = list->source;
     const lab_value *types = lab_rope_member(source, "layer_types");
     const lab_value *pattern = lab_rope_member(source, "sliding_window_pattern");
-    size_t said, interval = 0, every = 0;
+    size_t said, interval, every = 0;
     locus_status status = lab_rope_size(source, "num_hidden_layers", &said);
     if (status == LOCUS_OK && said == 0)
         status = lab_rope_size(source, "n_layer", &said);

@@ -96,7 +96,7 @@ static locus_status put_proportional(const lab_rope_settings *settings, size_t r
 /* HunYuan's `alpha` makes it independent of the length. */
 static locus_status put_dynamic(const lab_rope_settings *settings, size_t rotated, lab_rope_text *text) {
     const lab_rope_source *source = settings->source;
-    double factor = 0, alpha = 0;
+    double factor, alpha = 0;
     (void)rotated;
     locus_status status = lab_rope_number(settings, "alpha", NULL, &alpha);
     if (status == LOCUS_OK && alpha != 0) {
