@@ -99,9 +99,13 @@ static locus_status typed_pair_way(locus_error *error) {
     const lab_task_options kept = {.kept = folder};
     lab_dataset set;
     const locus_status status = lab_pairs_typed(&set, &kept, "0 2", error);
-    if (status == LOCUS_OK)
-        lab_dataset_destroy(&set);
-    return status;
+    if (status != LOCUS_OK)
+        return status;
+    /* What comes back is whole: with a 0 ids move by one. */
+    assert_true(set.samples == 1 && set.input != NULL && set.input_offsets != NULL && set.names != NULL);
+    assert_true(set.input_offsets[1] == 2 && set.input[0] == 1 && set.input[1] == 3);
+    lab_dataset_destroy(&set);
+    return LOCUS_OK;
 }
 
 static locus_status typed_sample_way(locus_error *error) {

@@ -131,6 +131,93 @@ static void run_sql(const char *sql) {
     sqlite3_close(database);
 }
 
+static sqlite3_mem_methods memory;
+static long allocations_left = -1; /* until the one that fails */
+
+static void *allocate(int bytes) {
+    return allocations_left >= 0 && allocations_left-- == 0 ? NULL : memory.xMalloc(bytes);
+}
+
+static void *reallocate(void *block, int bytes) {
+    return allocations_left >= 0 && allocations_left-- == 0 ? NULL : memory.xRealloc(block, bytes);
+}
+
+static int take_over_memory(void **state) {
+    (void)state;
+    sqlite3_mem_methods own;
+    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory) != SQLITE_OK)
+        return 1;
+    own = memory;
+    own.xMalloc = allocate;
+    own.xRealloc = reallocate;
+    return sqlite3_config(SQLITE_CONFIG_MALLOC, &own) != SQLITE_OK;
+}
+
+/* Whichever allocation of SQLite's fails, a damaged store is not taken for a good one. */
+static void test_damaged_without_memory(void **state) {
+    (void)state;
+    enum { MOST = 20000 };
+    static char data[1 << 20];
+    make_store();
+    const size_t bytes = get(data, sizeof data);
+    memset(data + bytes - 4096, 0xa5, 4096);
+    put(data, bytes);
+    assert_refused("damaged");
+    size_t told = 0;
+    bool failed = true;
+    for (long point = 0; failed && point < MOST; point++) {
+        lab_store *store;
+        locus_error error = {0};
+        allocations_left = point;
+        const locus_status status = lab_store_open(&store, path, &error);
+        failed = allocations_left < 0;
+        allocations_left = -1;
+        assert_true(status == LOCUS_ERROR_MEMORY || status == LOCUS_ERROR_IO);
+        assert_null(store);
+        told += status == LOCUS_ERROR_MEMORY;
+    }
+    assert_true(!failed && told > 0);
+}
+
+enum { SMALL_PAGE = 512 };
+
+static void damage(const char *name) {
+    sqlite3 *database;
+    sqlite3_stmt *statement;
+    unsigned char page[SMALL_PAGE];
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(database, "SELECT rootpage FROM sqlite_master WHERE name = ?", -1, &statement, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    const long root = sqlite3_column_int(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (root - 1) * SMALL_PAGE, SEEK_SET), 0);
+    memset(page, 0xa5, sizeof page);
+    assert_int_equal(fwrite(page, 1, sizeof page, file), sizeof page);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A store of more than 8,192 pages is not read as a whole: its runs are counted. */
+static void test_large(void **state) {
+    (void)state;
+    run_sql("PRAGMA page_size = 512; CREATE TABLE filler(bytes BLOB); INSERT INTO filler VALUES(zeroblob(4300000)); "
+            "DROP TABLE filler");
+    make_store();
+    damage("metric"); /* is found where a curve is read */
+    lab_store *store;
+    locus_error error;
+    assert_int_equal(lab_store_open(&store, path, &error), LOCUS_OK);
+    lab_store_close(&store);
+    damage("run");
+    damage("sqlite_autoindex_run_1");
+    assert_refused("damaged");
+}
+
 static void test_newer(void **state) {
     (void)state;
     make_store();
@@ -194,11 +281,13 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_text_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cut, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged_page, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_damaged_without_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_large, setup, teardown),
         cmocka_unit_test_setup_teardown(test_newer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_foreign, setup, teardown),
         cmocka_unit_test_setup_teardown(test_folder_in_place, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impossible_folder, setup, teardown),
         cmocka_unit_test_setup_teardown(test_read_only, setup, teardown),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, take_over_memory, NULL);
 }
