@@ -172,6 +172,10 @@ target 6
 END
 tells expressions '{"subject":"values.tsv","target":"digit","samples":3,"length":{"least":1,"most":9,"mean":5,"deviation":4},"depth":{"least":1,"most":3,"mean":2,"deviation":1},"arguments":{"least":2,"most":4,"mean":3,"deviation":1},"operators":3,"digits":9,"vocabulary":16,"classes":[0, 0, 0, 0, 0, 0, 2, 0, 1, 0],"chance":0.1,"majority":0.66666666666666663}' \
     values.tsv
+# Two samples, and two operators, are enough for a deviation: √24.5, √2 and √0.5.
+printf 'Source\tTarget\n[MAX 2 [SM 1 4 6 ] ]\t2\n6\t6\n' >two.tsv
+tells "two expressions" '{"subject":"two.tsv","target":"digit","samples":2,"length":{"least":1,"most":8,"mean":4.5,"deviation":4.9497474683058327},"depth":{"least":1,"most":3,"mean":2,"deviation":1.4142135623730951},"arguments":{"least":2,"most":3,"mean":2.5,"deviation":0.70710678118654757},"operators":2,"digits":5,"vocabulary":16,"classes":[0, 0, 1, 0, 0, 0, 1, 0, 0, 0],"chance":0.1,"majority":0.5}' \
+    two.tsv
 printf 'Source\tTarget\n4\t4\n3\t3\n5\t5\n[SM 1 2 ]\t3\n' >parity.tsv
 tells parity '{"subject":"parity.tsv","target":"parity","samples":4,"length":{"least":1,"most":4,"mean":1.75,"deviation":1.5},"depth":{"least":1,"most":2,"mean":1.25,"deviation":0.5},"arguments":{"least":2,"most":2,"mean":2,"deviation":0},"operators":1,"digits":5,"vocabulary":16,"classes":[1, 3],"chance":0.5,"majority":0.75}' \
     parity.tsv --target parity

@@ -184,9 +184,13 @@ static void test_stuck(void **state) {
     put("varies.jsonl", TREE("[9, 9]", "[\"0\", \"1\"]"));
     put("mixed.jsonl", TREE("[9, 8, 3, 3, 5]", "[\"0\", \"1\", \"2\", \"1+1\", \"1+2\"]")
                            TREE("[9, 8, 3, 5, 3]", "[\"0\", \"1\", \"1+1\", \"1+2\", \"2\"]"));
+    /* Branches as they stand level by level, but of other parents. */
+    put("crossed.jsonl", TREE("[9, 8, 8, 3, 5]", "[\"0\", \"1\", \"2\", \"2+1\", \"1+1\"]"));
     static const struct {
         const char *name, *says;
-    } files[] = {{"varies.jsonl", "now more, now fewer children"}, {"mixed.jsonl", "neither all level by level"}};
+    } files[] = {{"varies.jsonl", "now more, now fewer children"},
+                 {"mixed.jsonl", "neither all level by level"},
+                 {"crossed.jsonl", "neither all level by level"}};
     for (size_t i = 0; i < COUNT(files); i++) {
         const lab_task_options options = one_file(scratch_path(files[i].name));
         lab_dataset set = drawn(&options, LAB_SET_TRAIN);

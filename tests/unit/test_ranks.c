@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks on threads: sums are those of one tree, however many ranks share its leaves; shares, gathers, broadcasts and
- * agreements; a rank that gives up is noticed by all. */
+ * agreements; a rank that gives up is noticed by all. And what the environment says of ranks that are processes. */
+#include "ranks/ranks_mpi.h"
 #include "ranks/ranks_threads.h"
 
 #include <math.h>
@@ -240,10 +241,56 @@ static void test_alone(void **state) {
     assert_true(share.first == 0 && share.end == 7);
 }
 
+/* Open MPI, MPICH and Slurm each say it in their own way; what is no rank of several is alone. */
+static void test_started(void **state) {
+    (void)state;
+    enum { OMPI_RANK, OMPI_SIZE, PMI_RANK, PMI_SIZE, PMIX_RANK, SLURM_SIZE, NAMED, VARIABLES };
+    static const char *const names[VARIABLES] = {"OMPI_COMM_WORLD_RANK",
+                                                 "OMPI_COMM_WORLD_SIZE",
+                                                 "PMI_RANK",
+                                                 "PMI_SIZE",
+                                                 "PMIX_RANK",
+                                                 "SLURM_STEP_NUM_TASKS",
+                                                 "LOCUS_MPI"};
+    static const struct {
+        const char *values[VARIABLES]; /* NULL: not set */
+        lab_mpi_start wanted;
+    } cases[] = {
+        {{NULL}, {0, 1, "openmpi"}},
+        {{[OMPI_RANK] = "1", [OMPI_SIZE] = "4"}, {1, 4, "openmpi"}},
+        {{[PMI_RANK] = "2", [PMI_SIZE] = "3"}, {2, 3, "mpich"}},
+        {{[PMIX_RANK] = "0", [SLURM_SIZE] = "2"}, {0, 2, "openmpi"}},
+        {{[OMPI_RANK] = "3", [OMPI_SIZE] = "4", [PMI_RANK] = "1", [PMI_SIZE] = "2"}, {3, 4, "openmpi"}},
+        {{[OMPI_RANK] = "0", [OMPI_SIZE] = "1", [PMI_RANK] = "1", [PMI_SIZE] = "2"}, {1, 2, "mpich"}},
+        {{[PMI_RANK] = "0", [PMI_SIZE] = "1"}, {0, 1, "openmpi"}},
+        {{[PMI_RANK] = "3", [PMI_SIZE] = "3"}, {0, 1, "openmpi"}},
+        {{[PMI_RANK] = "1"}, {0, 1, "openmpi"}},
+        {{[PMI_RANK] = "1x", [PMI_SIZE] = "3"}, {0, 1, "openmpi"}},
+        {{[PMI_RANK] = "1", [PMI_SIZE] = ""}, {0, 1, "openmpi"}},
+        {{[PMI_RANK] = "1", [PMI_SIZE] = "99999999999999999999"}, {0, 1, "openmpi"}},
+        {{[PMI_RANK] = "1", [PMI_SIZE] = "2", [NAMED] = "openmpi"}, {1, 2, "openmpi"}},
+        {{[PMI_RANK] = "1", [PMI_SIZE] = "2", [NAMED] = ""}, {1, 2, "mpich"}},
+        {{[PMI_RANK] = "1", [PMI_SIZE] = "2", [NAMED] = "none"}, {0, 1, "openmpi"}},
+        {{[NAMED] = "mpich"}, {0, 1, "openmpi"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t v = 0; v < VARIABLES; v++)
+            assert_int_equal(cases[i].values[v] != NULL ? setenv(names[v], cases[i].values[v], 1) : unsetenv(names[v]),
+                             0);
+        const lab_mpi_start got = lab_mpi_started();
+        assert_int_equal(got.rank, cases[i].wanted.rank);
+        assert_int_equal(got.count, cases[i].wanted.count);
+        assert_string_equal(got.library, cases[i].wanted.library);
+    }
+    for (size_t v = 0; v < VARIABLES; v++)
+        assert_int_equal(unsetenv(names[v]), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fold),       cmocka_unit_test(test_talk),   cmocka_unit_test(test_failure_is_common),
         cmocka_unit_test(test_first_unit), cmocka_unit_test(test_broken), cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

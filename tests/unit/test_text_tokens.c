@@ -9,10 +9,12 @@
 #include "task/text_task.h"
 #include "text/text_folder.h"
 #include "text/token_file.h"
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +84,39 @@ static void what_is_written_is_read(void **state) {
         lab_token_file_close(&file);
         free(tokens);
     }
+}
+
+/* Three tokens that end where memory that may be read does. */
+static void nothing_is_read_behind_the_last(void **state) {
+    static const struct {
+        size_t width;
+        int32_t tokens[3];
+    } cases[] = {{1, {1, 2, 3}}, {2, {0x0201, 0x0403, 0x0605}}, {4, {0x04030201, 0x08070605, 0x0c0b0a09}}};
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = calloc(2, page);
+    assert_non_null(pages);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const size_t bytes = 3 * cases[c].width;
+        int32_t got[3];
+        for (size_t i = 0; i < bytes; i++)
+            pages[page - bytes + i] = (char)(i + 1);
+        scratch_write("pages", pages, 2 * page);
+        const int file = open(scratch_path("pages"), O_RDONLY);
+        assert_true(file >= 0);
+        char *map = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE, file, 0);
+        close(file);
+        assert_true(map != MAP_FAILED && mprotect(map + page, page, PROT_NONE) == 0);
+        const lab_token_file tokens = {.data = map + page - bytes - 48,
+                                       .data_bytes = 48 + bytes,
+                                       .token_bytes = cases[c].width,
+                                       .vocabulary = INT32_MAX,
+                                       .tokens = 3};
+        lab_token_file_read(&tokens, 0, 3, got);
+        assert_memory_equal(got, cases[c].tokens, sizeof got);
+        assert_int_equal(munmap(map, 2 * page), 0);
+    }
+    free(pages);
 }
 
 /* How often a file is mapped into memory; 0 where the system does not tell. */
@@ -509,6 +544,7 @@ static void a_folder_without_text_says_how_to_make_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(nothing_is_read_behind_the_last),
         cmocka_unit_test(files_are_given_back),
         cmocka_unit_test(the_format_is_as_it_is_said),
         cmocka_unit_test(damage_is_seen),

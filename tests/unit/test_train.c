@@ -244,6 +244,20 @@ static void test_stopped(void **state) {
     forget(&r);
 }
 
+/* Of one sample that is decoded the share is none or all. */
+static void test_one_decoded(void **state) {
+    (void)state;
+    plan p = {.config = tiny(), .name = "one", .threads = 1};
+    p.config.greedy_samples = 1;
+    p.config.steps = 1;
+    p.config.evaluate_every = 1;
+    assert_int_equal(train(&p), LOCUS_OK);
+    remains r = look_at("one");
+    const double share = final_of(&r, "test", "greedy_exact");
+    assert_true(share == 0.0 || share == 1.0);
+    forget(&r);
+}
+
 /* Kills at random moments, until the training is through; checkpoints are written after every step, or now and then. */
 enum { MOST_KILLS = SANITIZED(8, 40) };
 
@@ -812,6 +826,7 @@ int main(void) {
         cmocka_unit_test(test_tree_paths),
         cmocka_unit_test(test_batches),
         cmocka_unit_test_setup_teardown(test_stopped, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_decoded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_learned_encodings, setup, teardown),

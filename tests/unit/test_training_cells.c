@@ -113,6 +113,34 @@ static void ends(void **state) {
     assert_non_null(strstr(cells[1].message, "nosuch"));
 }
 
+/* All have ended before the first is listened to. */
+static void watch_late(void *watcher, const lab_cell *ended) {
+    witness *seen = watcher;
+    for (size_t i = 0; i < seen->all->count && seen->polls == 0; i++) {
+        siginfo_t how;
+        const pid_t process = cells[i].process;
+        assert_int_equal(waitid(P_PID, (id_t)process, &how, WEXITED | WNOWAIT), 0);
+    }
+    watch(watcher, ended);
+}
+
+/* The first has least to say and ends among others that are still listened to: each is told as ended once. */
+static void each_ends_once(void **state) {
+    locus_error error;
+    witness seen = {0};
+    (void)state;
+    fill_cell(&cells[0], "nosuch", 5);
+    fill_cell(&cells[1], "rope", 5);
+    fill_cell(&cells[2], "alibi", 5);
+    lab_cells all = all_cells(CELLS, &seen);
+    all.watch = watch_late;
+    seen.all = &all;
+    assert_int_equal(lab_cells_run(&all, &error), LOCUS_OK);
+    assert_int_equal(seen.ended, CELLS);
+    assert_int_equal(lab_cells_ended(&all), CELLS);
+    assert_true(cells[1].finished && cells[1].trained_now && cells[2].finished && cells[2].trained_now);
+}
+
 /* What is done already is not trained again. */
 static void again(void **state) {
     locus_error error;
@@ -285,6 +313,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(ends, prepare),
         cmocka_unit_test_setup(again, prepare),
+        cmocka_unit_test_setup(each_ends_once, prepare),
         cmocka_unit_test_setup(no_store, prepare),
         cmocka_unit_test_setup(heard_while_running, prepare),
         cmocka_unit_test_setup(killed, prepare),
