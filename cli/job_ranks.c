@@ -66,8 +66,8 @@ int cli_ranks_close(int status) {
         (void)!lab_meeting_decline(ranks, cli_kept_line(), &cli_fault);
     /* mpirun ends a job with the first rank that leaves in failure: nobody does before rank 0 has said everything. */
     fflush(stdout);
-    if (!lab_ranks_broken(ranks) && lab_ranks_broadcast(ranks, &status, sizeof status, &cli_fault) != LOCUS_OK)
-        status = 1;
+    if (!lab_ranks_broken(ranks))
+        (void)!lab_ranks_broadcast(ranks, &status, sizeof status, &cli_fault); /* what fails breaks them */
     const bool broken = lab_ranks_broken(ranks);
     if (broken && cli_ranks_follow())
         cli_speak(); /* rank 0 cannot be told */

@@ -338,7 +338,8 @@ static int check_operands(const cli_arguments *arguments) {
     char missing[48] = "";
     for (const char *word = command->operands; *word; word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
-        bool optional = word[0] == '[', many = length > 3 && strstr(word, "…") && strstr(word, "…") < word + length;
+        const char *dots = strstr(word, "…");
+        bool optional = word[0] == '[', many = dots != NULL && dots < word + length;
         if (!optional && least++ == arguments->operand_count)
             snprintf(missing, sizeof missing, "%.*s", (int)length, word);
         most = many ? SIZE_MAX : most + (most < SIZE_MAX);

@@ -22,7 +22,6 @@ void lab_element_free(lab_element *element) {
 
 /* A word at `at`; "0" is the empty one. Returns what stands behind it. */
 static const char *read_word(const char *at, lab_part *part, int64_t *letters) {
-    part->letters = 0;
     while (*at && *at != ',' && *at != ')') {
         char *end;
         int64_t letter = strtoll(at, &end, 10);
