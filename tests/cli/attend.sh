@@ -285,10 +285,23 @@ values v.npy | awk '{ s[(NR - 1) % 16] += $1 / 4 } END { for (t = 0; t < 4; t++)
     printf '0\n0\n0\n0\n' >want
     near 1e-5 sums want
     values biased/dbias.npy | awk '(NR - 1) % 4 > int((NR - 1) / 4) && $1 != 0 { exit 1 }' || complain 'hidden keys moved'
+    npy short.npy '<f4' '(4, 3)' '\000\000\000\000' 12
+    # Four heads, three queries and two keys: each number of [3, 2] is that of its query and key. Weights of keys alike are
+    # in proportion to its exponential.
+    npy queries.npy '<f4' '(3, 4, 2)' '\000\000\000\000' 24
+    npy keys.npy '<f4' '(2, 4, 2)' '\000\000\000\000' 16
+    npy few.npy '<f4' '(3, 2)' '\000\000\000\000\000\000\200\077\000\000\000\100\000\000\000\000\000\000\000\000\000\000\200\377'
+    works attend none --query queries.npy --key keys.npy --value keys.npy --positions 0:3 --key-positions 0:2 --bias few.npy \
+        --weights weights.npy
+    shape weights.npy '(4, 3, 2)'
+    values weights.npy >got
+    for head in 0 1 2 3; do printf '0.268941\n0.731059\n0.880797\n0.119203\n1\n0\n'; done >want
+    near 1e-6 got want
+    refuses 1 'here 4, 3 and 2' attend none --query queries.npy --key keys.npy --value keys.npy --positions 0:3 \
+        --key-positions 0:2 --bias short.npy --weights no.npy
     # A sink takes its share; weights alone need no output.
     works attend 'rope + scores(sinks=on)' $qkv --weights weights.npy
     values weights.npy | awk '{ s += $1 } NR % 4 == 0 { if (s > 0.99) exit 1; s = 0 }' || complain 'a sink has no share'
-    npy short.npy '<f4' '(4, 3)' '\000\000\000\000' 12
     refuses 1 'here 4, 4 and 4' attend rope $qkv --bias short.npy -o no.npy
     refuses 1 'here 4, 4 and 4' attend rope $qkv --bias wide.npy -o no.npy
     npy nan.npy '<f4' '(4, 4)' '\000\000\300\177' 16

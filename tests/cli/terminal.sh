@@ -52,6 +52,7 @@ on 100 "$(train quiet) --quiet"
 on 100 "'$LOCUS' compare --task copy --encodings rope,alibi --seeds 1 --jobs 2 $small --steps 600 --store c/locus.db --no-page"
 [ "$status" -eq 0 ] || complain "compare on a terminal ended with $status"
 prints 'of 2 cells done'
+prints 'rope.*▏ train [0-9]*/600'
 prints "$escape\\[[23]A"
 prints "$escape\\[J"
 prints '\[2/2\]'

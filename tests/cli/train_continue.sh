@@ -82,6 +82,8 @@ awk 'BEGIN { for (i = 0; i < 60; i++) print (i % 2 ? "good day" : "bad night") "
     --evaluate-every 5 --schedule constant --keep-optimizer --threads 1 --quiet --name own || fail "own data"
 "$locus" train --continue own --steps 10 --data labels.tsv --name own-more --threads 1 --quiet || fail "own data, more"
 refuses 2 "data says where they are" "$locus" train --continue own --steps 5
+refuses 1 "nowhere.tsv" "$locus" train --continue own --steps 5 --data nowhere.tsv --name unread
+[ ! -e runs/unread ] && ! "$locus" runs show unread >/dev/null 2>&1 || fail "a run of data that are not there is in the store"
 echo 'one more	up' >>labels.tsv
 refuses 1 "the data of 'own' have changed since it was trained" "$locus" train --continue own --steps 5 --data labels.tsv --name changed
 [ -e runs/own/state.safetensors ] && [ ! -e runs/changed ] || fail "something is lost, or left"

@@ -24,6 +24,11 @@ small="--dim 16 --heads 2 --layers 2 --feed-forward 16 --train-samples 30 --test
     fail "train: $(cat err)"
 [ "$(grep -c '^locus: epoch [1-8] of 8: test ' err)" -ge 1 ] || fail "epochs: $(cat err)"
 grep -q '^set  *best to half  *accuracy  *at the end' train.txt && grep -q '^test  *[0-9.]* %' train.txt || fail "the table: $(cat train.txt)"
+# An epoch that takes longer than it is between two looks is told once all the same.
+# shellcheck disable=SC2086
+"$locus" train --task cifar10 --encoding rope $small --dim 96 --layers 4 --feed-forward 192 --epochs 2 --name slow >out 2>err ||
+    fail "train: $(cat err)"
+[ -z "$(sed -n 's/^locus: \(epoch [12]\) of 2: test .*/\1/p' err | uniq -d)" ] || fail "an epoch is told twice: $(cat err)"
 # shellcheck disable=SC2086
 "$locus" train --task cifar10 --encoding 'algebraic(group=grid:2)' $small --name first --json >train.json
 for name in accuracy accuracy_half accuracy_last loss best_step; do

@@ -223,6 +223,8 @@ refusals() {
     refused "no shards" "2 ranks need a batch that is dealt to shards" run refused 2 "$@" --shards 1
     refused "3 shards" "a power of two is needed, not 3" run refused 2 "$@" --shards 3
     refused "a task that is not there" "unknown task 'revers'" on 2 "$locus" train --task revers --encoding rope
+    refused "going on from a run" "a training on several ranks does not go on from another run; run it on one" \
+        on 2 "$locus" train --continue nobody --steps 1 --store refused/locus.db
     refused "other options" "rank 1: was started with another seed than rank 0" \
         on 1 "$locus" train "$@" --shards 4 --store refused/locus.db : -n 1 "$locus" train "$@" --shards 4 --seed 7
     if [ "$(LOCUS_ISA=scalar "$locus" --version | grep -c 'kernels: scalar')" = 1 ]; then

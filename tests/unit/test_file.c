@@ -89,6 +89,22 @@ static void what_a_killed_process_left_is_removed(void **state) {
         assert_int_equal(access(scratch_path(others[i]), F_OK), 0);
 }
 
+/* Of a long name a temporary has the first 200 bytes, so that it is no longer than a name can be. */
+static void what_is_left_of_a_long_name_is_removed(void **state) {
+    (void)state;
+    char name[241], left[300], other[300];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    snprintf(left, sizeof left, ".%.200s.tmp-0123456789abcdef", name);
+    snprintf(other, sizeof other, ".%.199s.tmp-0123456789abcdef", name);
+    scratch_write(left, "junk", 4);
+    scratch_write(other, "somebody's", 10);
+    write_text(name, "good");
+    expect_content(name, "good");
+    assert_int_equal(access(scratch_path(left), F_OK), -1);
+    assert_int_equal(access(scratch_path(other), F_OK), 0);
+}
+
 /* The child's file stands while it writes, whoever writes the same path, and goes with the next writer once the child
  * was killed. */
 static void what_another_process_writes_is_left_alone(void **state) {
@@ -318,6 +334,15 @@ static void long_paths_keep_the_reason(void **state) {
     assert_int_equal(lab_fail_file(&error, path, "is cut"), LOCUS_ERROR_IO);
     expect_one_line(&error, "' is cut");
     assert_int_equal(lab_fail_system(&error, "read", "x", ENOMEM), LOCUS_ERROR_MEMORY);
+    /* 240 bytes are shown whole; of one more, the last 240. */
+    memset(path, 'p', 241);
+    path[241] = '\0';
+    for (size_t cut = 0; cut < 2; cut++) {
+        char says[400];
+        snprintf(says, sizeof says, "'%s%s' is cut", cut ? "…" : "", path + 1);
+        assert_int_equal(lab_fail_file(&error, path + 1 - cut, "is cut"), LOCUS_ERROR_IO);
+        assert_string_equal(error.message, says);
+    }
     /* Whether there is such a file is told apart from what cannot be done with it. */
     static const int codes[] = {ENOENT, ENOTDIR, EACCES, EISDIR, ENOSPC, EIO};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
@@ -363,6 +388,7 @@ int main(void) {
         cmocka_unit_test(a_commit_makes_or_replaces_the_file),
         cmocka_unit_test(nothing_shows_before_the_commit),
         cmocka_unit_test(what_a_killed_process_left_is_removed),
+        cmocka_unit_test(what_is_left_of_a_long_name_is_removed),
         cmocka_unit_test(what_another_process_writes_is_left_alone),
         cmocka_unit_test(two_outputs_of_one_path_have_names_of_their_own),
         cmocka_unit_test(long_names_have_temporaries),

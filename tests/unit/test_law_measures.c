@@ -4,6 +4,7 @@
 #include "check/laws.h"
 #include "report/figures/elements_text.h"
 
+#include <locus/extension.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -239,6 +240,74 @@ static void far_ends_are_parted_anywhere(void **state) {
     locus_group_destroy(&group);
 }
 
+/* ---- what encodings from outside are asked for ---- */
+
+static void register_own(const char *name, locus_extension_kind kind, locus_extension_values *values, void *context) {
+    locus_error error;
+    const locus_encoding_description description = {.size = sizeof description,
+                                                    .name = name,
+                                                    .summary = "for the measurement of laws",
+                                                    .kind = kind,
+                                                    .context = context,
+                                                    .values = values};
+    assert_int_equal(locus_encoding_register(&description, &error), LOCUS_OK);
+}
+
+typedef struct samples {
+    size_t near, far; /* of at most four positions: all within twelve steps, or not */
+} samples;
+
+/* The identity wherever it is asked for. */
+static locus_status stand_still(const locus_extension_batch *batch, double *values, locus_error *error) {
+    const size_t dim = batch->head_dim;
+    samples *seen = batch->context;
+    bool near = true;
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++) {
+        near = near && fabs(batch->query.values[i]) <= 12;
+        for (size_t k = 0; k < dim * dim; k++)
+            values[i * dim * dim + k] = k / dim == k % dim;
+    }
+    seen->near += batch->count <= 4 && near;
+    seen->far += batch->count <= 4 && !near;
+    return LOCUS_OK;
+}
+
+/* Every other sample of a law of operators is of short paths: a, b, a + b and −a have twelve steps at most. Of the
+ * others, whose paths have any length, one in ten or so is as short, and so are none of the three long ones. */
+static void half_of_the_samples_are_short(void **state) {
+    static samples seen;
+    lab_laws laws;
+    (void)state;
+    register_own("own-still", LOCUS_EXTENSION_MATRICES, stand_still, &seen);
+    measure(&laws, "own-still");
+    assert_true(find(&laws, "commutators")->holds);
+    assert_int_equal(seen.near + seen.far, 48 + 3);
+    assert_in_range(seen.near, 24, 30);
+}
+
+static locus_status exist_nowhere(const locus_extension_batch *batch, double *values, locus_error *error) {
+    size_t *asked = batch->context;
+    (void)values, (void)error;
+    return ++*asked < 100 ? LOCUS_ERROR_POSITION : LOCUS_ERROR_UNSUPPORTED;
+}
+
+/* Pairs are drawn on both sides of the origin, then on one, within 10000, 5000, … 1 and 0 steps of it, and not again. */
+static void what_exists_nowhere_is_given_up(void **state) {
+    static size_t asked;
+    lab_laws laws;
+    lab_bound bound;
+    locus_error error = {.offset = -1};
+    const locus_shape shape = {.heads = 1, .head_dim = 8, .model_dim = 8};
+    (void)state;
+    register_own("own-nowhere", LOCUS_EXTENSION_BIAS, exist_nowhere, &asked);
+    assert_int_equal(lab_bound_parse(&bound, "own-nowhere", &error), LOCUS_OK);
+    assert_int_equal(lab_bound_open(&bound, &shape, NULL, 3, &error), LOCUS_OK);
+    assert_int_equal(lab_laws_measure(&laws, &bound, 5, &error), LOCUS_ERROR_POSITION);
+    assert_int_equal(asked, 1 + 15);
+    lab_bound_close(&bound);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_laws),
@@ -248,6 +317,8 @@ int main(void) {
         cmocka_unit_test(magnitudes_are_alike),
         cmocka_unit_test(far_ends),
         cmocka_unit_test(far_ends_are_parted_anywhere),
+        cmocka_unit_test(half_of_the_samples_are_short),
+        cmocka_unit_test(what_exists_nowhere_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,7 +114,7 @@ static void lists_split_outside_parentheses(void **state) {
     (void)state;
     cli_arguments a;
     char **items;
-    PARSE(&a, "x", "--encodings", "rope(base=10, pairs=half), algebraic(group=(seq), decay=0.98) + alibi,none");
+    PARSE(&a, "x", "--encodings", "  rope(base=10, pairs=half), algebraic(group=(seq), decay=0.98) + alibi  ,none ");
     assert_int_equal(cli_list(&a, "encodings", &items), 3);
     assert_string_equal(items[0], "rope(base=10, pairs=half)");
     assert_string_equal(items[1], "algebraic(group=(seq), decay=0.98) + alibi");

@@ -355,6 +355,53 @@ static void what_is_not_drawn_is_said(void **state) {
         times++;
     assert_int_equal(times, 2); /* accuracy against length, learning curves */
     assert_non_null(strstr(html, "rope(base=169)"));
+    assert_non_null(
+        strstr(html, "rope(base=114), rope(base=115) and 54 more. Budget smoke; 70 runs")); /* 16 are named */
+    free(html);
+    unlink(page_path);
+}
+
+/* The first encoding that something is published of names the source, wherever it stands. */
+static void sources_of_later_rows_are_named(void **state) {
+    (void)state;
+    const int64_t none_then_rope[] = {4, 1};
+    const lab_report_options options = {.filter = {.runs = none_then_rope, .run_count = 2}, .folder = folder};
+    lab_store *store = NULL;
+    char *html = NULL;
+    size_t bytes = 0;
+    OK(lab_store_open(&store, store_path, &failed));
+    OK(lab_report_write(store, &options, page_path, &failed));
+    lab_store_close(&store);
+    OK(lab_file_read(page_path, &html, &bytes, &failed));
+    const char *source = strstr(html, " Published: accuracy of ");
+    assert_non_null(source);
+    assert_null(strstr(source + 1, " Published: accuracy of "));
+    assert_non_null(strstr(source, ", trained at budget <i>paper</i>; not comparable with this budget."));
+    free(html);
+    unlink(page_path);
+}
+
+/* Below a column's head stands what the run says: twelve classes, in digits; of epochs that it does not tell "%". */
+static void units_say_what_is_known(void **state) {
+    (void)state;
+    static const made_run own[] = {{"listops", "none", "smoke", 0, LAB_RUN_DONE, 0.5, 64},
+                                   {"cifar10", "none", "smoke", 0, LAB_RUN_DONE, 0.5, 64}};
+    char path[64], *html = NULL;
+    size_t bytes = 0;
+    lab_store *store = NULL;
+    const lab_report_options options = {.folder = folder};
+    snprintf(path, sizeof path, "%s/own.db", folder);
+    OK(lab_store_open(&store, path, &failed));
+    for (size_t i = 0; i < 2; i++)
+        insert(store, &own[i]);
+    OK(lab_store_final_set(store, 1, "test", "chance", 1.0 / 12, &failed));
+    OK(lab_store_final_set(store, 2, "test", "accuracy_half", 0.25, &failed));
+    OK(lab_report_write(store, &options, page_path, &failed));
+    drop_many(store, path);
+    OK(lab_file_read(page_path, &html, &bytes, &failed));
+    assert_non_null(strstr(html, "<th scope=\"col\">accuracy<small>of 12 classes, %</small></th>"));
+    assert_non_null(strstr(html, "<th scope=\"col\">best up to half<small>%</small></th>"
+                                 "<th scope=\"col\">best of all<small>%</small></th>"));
     free(html);
     unlink(page_path);
 }
@@ -373,10 +420,16 @@ static void failures_leave_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics),        cmocka_unit_test(sections_are_never_mixed),
-        cmocka_unit_test(filters),           cmocka_unit_test(json_has_the_numbers),
-        cmocka_unit_test(page_is_whole),     cmocka_unit_test(failures_leave_nothing),
-        cmocka_unit_test(every_seed_counts), cmocka_unit_test(what_is_not_drawn_is_said),
+        cmocka_unit_test(statistics),
+        cmocka_unit_test(sections_are_never_mixed),
+        cmocka_unit_test(filters),
+        cmocka_unit_test(json_has_the_numbers),
+        cmocka_unit_test(page_is_whole),
+        cmocka_unit_test(failures_leave_nothing),
+        cmocka_unit_test(every_seed_counts),
+        cmocka_unit_test(what_is_not_drawn_is_said),
+        cmocka_unit_test(sources_of_later_rows_are_named),
+        cmocka_unit_test(units_say_what_is_known),
     };
     return cmocka_run_group_tests(tests, make_store, drop_store);
 }
