@@ -292,7 +292,8 @@ static locus_status exist_nowhere(const locus_extension_batch *batch, double *va
     return ++*asked < 100 ? LOCUS_ERROR_POSITION : LOCUS_ERROR_UNSUPPORTED;
 }
 
-/* Pairs are drawn on both sides of the origin, then on one, within 10000, 5000, … 1 and 0 steps of it, and not again. */
+/* Pairs are drawn on both sides of the origin, then on one, within 10000, 5000, … 1 and 0 steps of it, and then no
+ * more. */
 static void what_exists_nowhere_is_given_up(void **state) {
     static size_t asked;
     lab_laws laws;
