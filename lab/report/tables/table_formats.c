@@ -51,11 +51,11 @@ bool lab_table_write_json(const lab_table *table, FILE *stream) {
     bool good = true;
     for (size_t row = 0; row < lab_table_whole_rows(table); row++) {
         cJSON *object = cJSON_CreateObject();
-        cJSON_AddItemToArray(array, object);
         if (table->title != NULL)
             cJSON_AddStringToObject(object, "section", table->title);
         for (size_t i = 0; i < table->column_count; i++)
             good = add_member(object, table, row, i) && good;
+        lab_json_put(array, NULL, object);
     }
     char *text = cJSON_Print(array);
     good = good && text != NULL && lab_json_losses() == losses;
