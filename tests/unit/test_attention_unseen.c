@@ -2,7 +2,8 @@
 /* A key that a query does not see does not touch its row, whatever it or its value holds; and a query does not touch
  * the gradients of keys that it does not see. NaN and infinities are planted in keys, values, queries and gradients of
  * outputs, and in tokens of no sequence; rows that see none of them keep their bits: for every kind of attention, mask
- * and type, with windows, kept keys, documents, dropout, steps of decoding, and keys that a bias hides. */
+ * and type, with windows, kept keys, documents, dropout, steps of decoding, and keys that a bias hides. Nor is anything
+ * lost: a row that adds up what is planted, whatever its weight, has no number left. */
 #include "kind_of.h"
 #include "sanitized.h"
 #include "unit/attention_case.h"
@@ -15,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { Q, K, V, GO, O, LSE, DQ, DK, DV, TENSORS };
+enum { Q, K, V, GO, O, LSE, DQ, DK, DV, TENSORS, INPUTS = O };
 
 static const locus_dtype types[] = {LOCUS_FLOAT32, LOCUS_FLOAT64, LOCUS_FLOAT16, LOCUS_BFLOAT16};
 static const size_t lengths[] = {150, 9, 64}, steps[] = {3, 1, 8}, caches[] = {700, 45, 90}, prefixes[] = {20, 9, 3};
@@ -152,11 +153,30 @@ static void run(attention_world *w, const arrays *a, locus_dtype dtype) {
 /* ---- what is planted, and who may show it ---- */
 
 typedef struct planting {
-    bool *keys, *queries; /* [N], [T]: what may differ */
+    bool *keys, *queries;  /* [N], [T]: what may differ */
+    bool *planted[INPUTS]; /* [N] or [T]: rows of q, k, v and do */
 } planting;
 
-static void plant(const arrays *a, int i, locus_dtype dtype, size_t token, size_t number) {
+static planting planting_make(const attention_world *w) {
+    planting p = {calloc(w->N, sizeof(bool)), calloc(w->T, sizeof(bool)), {NULL}};
+    assert_true(p.keys && p.queries);
+    for (int i = 0; i < INPUTS; i++) {
+        p.planted[i] = calloc(of_keys(i) ? w->N : w->T, sizeof(bool));
+        assert_non_null(p.planted[i]);
+    }
+    return p;
+}
+
+static void planting_free(planting *p) {
+    free(p->keys);
+    free(p->queries);
+    for (int i = 0; i < INPUTS; i++)
+        free(p->planted[i]);
+}
+
+static void plant(const arrays *a, planting *p, int i, locus_dtype dtype, size_t token, size_t number) {
     static const double values[] = {NAN, INFINITY, -INFINITY};
+    p->planted[i][token] = true;
     for (size_t j = token * a->row[i]; j < (token + 1) * a->row[i]; j++)
         put(a, i, dtype, j, values[(number + (j % 3 == 0)) % 3]);
 }
@@ -184,6 +204,15 @@ static void spread(const attention_world *w, planting *p) {
     }
 }
 
+static void fail_in(const attention_world *w, locus_dtype dtype, size_t variant, size_t row, int result,
+                    const char *what) {
+    fail_msg("'%s', %s, mask %d, type %d, window %zu:%zu, documents %d, dropout %g on %d, planting %zu: row %zu of "
+             "result %d %s",
+             w->test->spec, locus_attention_kind_entry(w->options.kind)->name, (int)w->options.mask, (int)dtype,
+             w->options.window, w->options.keep, w->test->documents, w->options.dropout, (int)w->options.dropout_on,
+             variant, row, result - O, what);
+}
+
 static size_t compare(const attention_world *w, const arrays *want, const arrays *got, const planting *p,
                       locus_dtype dtype, size_t variant) {
     size_t clean = 0;
@@ -197,14 +226,55 @@ static size_t compare(const attention_world *w, const arrays *want, const arrays
                     continue;
                 clean++;
                 if (memcmp((char *)want->data[i] + t * bytes, (char *)got->data[i] + t * bytes, bytes) != 0)
-                    fail_msg("'%s', %s, mask %d, type %d, window %zu:%zu, documents %d, dropout %g on %d, planting "
-                             "%zu: row %zu of result %d changes, which sees nothing planted",
-                             w->test->spec, locus_attention_kind_entry(w->options.kind)->name, (int)w->options.mask,
-                             (int)dtype, w->options.window, w->options.keep, w->test->documents, w->options.dropout,
-                             (int)w->options.dropout_on, variant, t, i - O);
+                    fail_in(w, dtype, variant, t, i, "changes, which sees nothing planted");
             }
         }
     return clean;
+}
+
+/* The tensor of which each row of a result is a sum over the rows that its token sees, whatever their weights: o of
+ * values, dv of do, dq of keys, dk of queries. Kinds that make features of keys and queries turn infinities to numbers
+ * before. */
+static int summed_in(const attention_world *w, int result) {
+    const bool softmax = kind_is(w->options.kind, "softmax");
+    return result == O ? V : result == DV ? GO : result == DQ && softmax ? K : result == DK && softmax ? Q : INPUTS;
+}
+
+static bool is_number(const arrays *a, int i, locus_dtype dtype, size_t at) {
+    if (dtype == LOCUS_FLOAT32)
+        return isfinite(((const float *)a->data[i])[at]);
+    if (dtype == LOCUS_FLOAT64)
+        return isfinite(((const double *)a->data[i])[at]);
+    const uint16_t exponent = dtype == LOCUS_BFLOAT16 ? 0x7f80 : 0x7c00;
+    return (((const uint16_t *)a->data[i])[at] & exponent) != exponent;
+}
+
+/* Rows of result `i` that see row `at` of sequence `s` in the tensor that they are sums of. */
+static void check_rows(const attention_world *w, const arrays *got, int i, locus_dtype dtype, size_t variant, size_t s,
+                       size_t at) {
+    const size_t first = (of_keys(i) ? w->key_offsets : w->query_offsets)[s];
+    const size_t count = (of_keys(i) ? w->key_lengths : w->query_lengths)[s];
+    for (size_t t = 0; t < count; t++) {
+        if (!(of_keys(i) ? sees(w, s, at, t) : sees(w, s, t, at)))
+            continue;
+        for (size_t j = (first + t) * got->row[i]; j < (first + t + 1) * got->row[i]; j++)
+            if (is_number(got, i, dtype, j))
+                fail_in(w, dtype, variant, first + t, i, "holds a number, but sees what is none");
+    }
+}
+
+static void check_shown(const attention_world *w, const arrays *got, const planting *p, locus_dtype dtype,
+                        size_t variant) {
+    for (int i = O; i < TENSORS; i++) {
+        const int from = summed_in(w, i);
+        for (size_t s = 0; from < INPUTS && s < w->test->sequences; s++) {
+            const size_t first = (of_keys(from) ? w->key_offsets : w->query_offsets)[s];
+            const size_t count = (of_keys(from) ? w->key_lengths : w->query_lengths)[s];
+            for (size_t at = 0; at < count; at++)
+                if (p->planted[from][first + at])
+                    check_rows(w, got, i, dtype, variant, s, at);
+        }
+    }
 }
 
 enum { VARIANTS = 8 };
@@ -216,20 +286,20 @@ static void plant_variant(const attention_world *w, const arrays *a, planting *p
         const size_t places[] = {keys - 1, keys / 2, keys / 3, 2 * keys / 3, 0};
         if (variant == 7) {
             for (size_t t = w->key_offsets[s] + keys; t < w->key_offsets[s + 1]; t++)
-                plant(a, K, dtype, t, t), plant(a, V, dtype, t, t + 1);
+                plant(a, p, K, dtype, t, t), plant(a, p, V, dtype, t, t + 1);
             for (size_t t = w->query_offsets[s] + queries; t < w->query_offsets[s + 1]; t++)
-                plant(a, Q, dtype, t, t), plant(a, GO, dtype, t, t + 1);
+                plant(a, p, Q, dtype, t, t), plant(a, p, GO, dtype, t, t + 1);
         } else if (s == 2) { /* a sequence without any */
         } else if (variant >= 5) {
             const size_t t = w->query_offsets[s] + (variant == 5 ? queries / 2 : queries - 1);
-            plant(a, variant == 5 ? Q : GO, dtype, t, s);
+            plant(a, p, variant == 5 ? Q : GO, dtype, t, s);
             p->queries[t] = true;
         } else {
             const size_t t = w->key_offsets[s] + places[variant];
             if (variant != 1)
-                plant(a, V, dtype, t, variant + s);
+                plant(a, p, V, dtype, t, variant + s);
             if (variant == 1 || variant == 2)
-                plant(a, K, dtype, t, variant + s + 1);
+                plant(a, p, K, dtype, t, variant + s + 1);
             p->keys[t] = true;
         }
     }
@@ -252,14 +322,13 @@ static size_t check_some(attention_case test, const char *kind, locus_dtype dtyp
     run(&w, &want, dtype);
     for (size_t variant = first; variant < VARIANTS; variant += stride) {
         arrays got = arrays_make(&w, dtype);
-        planting p = {calloc(w.N, sizeof(bool)), calloc(w.T, sizeof(bool))};
-        assert_true(p.keys && p.queries);
+        planting p = planting_make(&w);
         plant_variant(&w, &got, &p, dtype, variant);
         run(&w, &got, dtype);
         clean += compare(&w, &want, &got, &p, dtype, variant);
+        check_shown(&w, &got, &p, dtype, variant);
         arrays_free(&got);
-        free(p.keys);
-        free(p.queries);
+        planting_free(&p);
     }
     arrays_free(&want);
     attention_world_free(&w);
@@ -422,11 +491,40 @@ static void long_sequences(void **state) {
     assert_true(check_some(test, "linear", LOCUS_FLOAT32, 0, LONG_STRIDE) > 500);
 }
 
+/* Of scores that are all −∞ no weight is left: the output is 0, whatever the values are, and so are their gradients. */
+static void rows_of_minus_infinity(void **state) {
+    static const char *const specs[] = {"none", "none + alibi"};
+    (void)state;
+    for (int more = 0; more < 8; more++) {
+        const locus_dtype dtype = types[more % 4];
+        attention_case test = case_of(specs[more / 4], LOCUS_MASK_CAUSAL);
+        attention_world w;
+        attention_world_make(&w, &test);
+        arrays a = arrays_make(&w, dtype);
+        for (size_t j = 0; j < a.count[K]; j++) {
+            put(&a, K, dtype, j, -INFINITY);
+            put(&a, V, dtype, j, j % 3 == 0 ? INFINITY : NAN);
+        }
+        for (size_t j = 0; j < a.count[Q]; j++)
+            put(&a, Q, dtype, j, (double)(1 + j % 5) / 4);
+        memset(a.data[O], 0xff, a.count[O] * size_of(O, dtype));
+        memset(a.data[DV], 0xff, a.count[DV] * size_of(DV, dtype));
+        run(&w, &a, dtype);
+        for (size_t j = 0; j < a.count[O] * size_of(O, dtype); j++)
+            assert_int_equal(((const unsigned char *)a.data[O])[j], 0);
+        for (size_t j = 0; j < a.count[DV] * size_of(DV, dtype); j++)
+            assert_int_equal(((const unsigned char *)a.data[DV])[j], 0);
+        arrays_free(&a);
+        attention_world_free(&w);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(softmax_masks),    cmocka_unit_test(softmax_sites), cmocka_unit_test(decoding),
-        cmocka_unit_test(hidden_by_a_bias), cmocka_unit_test(contextual),    cmocka_unit_test(other_kinds),
-        cmocka_unit_test(long_sequences),
+        cmocka_unit_test(softmax_masks),  cmocka_unit_test(softmax_sites),
+        cmocka_unit_test(decoding),       cmocka_unit_test(hidden_by_a_bias),
+        cmocka_unit_test(contextual),     cmocka_unit_test(other_kinds),
+        cmocka_unit_test(long_sequences), cmocka_unit_test(rows_of_minus_infinity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
