@@ -365,6 +365,25 @@ static void T(check_dot)(const TABLE *kernels) {
     }
 }
 
+/* A dot product is eight chains of vectors, which take turns; whole vectors that are left go to the first chain, a part
+ * to the second. Of vectors of which only the first lane is not 0 the result is then known to the last bit. */
+static void T(check_dot_chains)(const TABLE *kernels) {
+    const size_t lanes = kernels->lanes;
+    for (size_t halves = 2; halves <= 66; halves++) {
+        const size_t n = halves * lanes / 2;
+        REAL *x = T(place)(0, n, 1), *y = T(random_place)(1, n, 1), sum[8] = {0};
+        for (size_t i = 0; i < n; i++)
+            x[i] = i % lanes == 0 ? (REAL)test_uniform() : 0;
+        for (size_t i = 0; i < n; i += lanes) {
+            const size_t chain = i / (8 * lanes) < n / (8 * lanes) ? i / lanes % 8 : n - i < lanes;
+            sum[chain] = T(chain)(kernels, x[i], y[i], sum[chain]);
+        }
+        const REAL want = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+        const REAL got = kernels->dot(n, x, y);
+        T(assert_same)("dot", &got, &want, 1);
+    }
+}
+
 static void T(check_multiply)(const TABLE *kernels) {
     CHECK_EACH_LENGTH(n, placement) {
         const REAL *x = T(random_place)(0, n, placement), *y = T(random_place)(1, n, placement);

@@ -48,7 +48,8 @@ static const struct check {
     void (*float32)(const locus_kernels_float32 *kernels);
     const char *name_float64;
     void (*float64)(const locus_kernels_float64 *kernels);
-} checks[] = {LOCUS_KERNEL_OPERATIONS(CHECK_ENTRY) CHECK_ENTRY(gemm_accuracy) CHECK_ENTRY(rotate_laws)};
+} checks[] = {LOCUS_KERNEL_OPERATIONS(CHECK_ENTRY) CHECK_ENTRY(gemm_accuracy) CHECK_ENTRY(dot_chains)
+                  CHECK_ENTRY(rotate_laws)};
 
 enum { CHECKS = sizeof checks / sizeof checks[0] };
 

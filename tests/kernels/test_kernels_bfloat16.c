@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels of bfloat16 at each level that has them, against plain loops in double: products of sizes below, at and above
- * a tile, which write nothing but C; layouts; a softmax and its backward, of whole rows and of cut ones. */
+ * a tile, which write nothing but C and read nothing behind it; layouts; a softmax and its backward, of whole rows and
+ * of cut ones. */
+#include "kernel_guard.h"
 #include "kernels/bfloat16.h"
 #include "kernels/kernels.h"
 
@@ -17,7 +19,7 @@ enum { M_MOST = 64, N_MOST = 96, K_MOST = 128, LD = 128 };
 
 static const locus_kernels_bfloat16 *kernels;
 static uint16_t a[M_MOST * LD], rows[K_MOST * LD], pairs[N_MOST / 16 * K_MOST * 16];
-static float c[M_MOST * LD], before[M_MOST * LD];
+static float c[2 * LD], before[M_MOST * LD];
 
 static double number_of(uint16_t x) {
     const uint32_t bits = (uint32_t)x << 16;
@@ -44,22 +46,23 @@ static void draw(size_t count, size_t wide, size_t ld, uint16_t *x, uint64_t see
 /* ---- products ---- */
 
 static void check_product(size_t M, size_t N, size_t K, bool accumulate) {
-    const size_t depth = (K + 31) / 32 * 32, panel = depth * 16;
+    const size_t depth = (K + 31) / 32 * 32, panel = depth * 16, count = (M - 1) * LD + N;
+    float *const to = guard_place(0, count * sizeof *to, 1); /* no page follows its last element */
     uint64_t seed = M * 1000 + N * 10 + K;
     draw(M_MOST, K, LD, a, seed);
     draw(depth, N, LD, rows, seed + 1);
     memset(rows + K * LD, 0, (depth - K) * LD * sizeof *rows);
     kernels->pairs(depth, (N + 15) / 16 * 16, rows, LD, pairs, (ptrdiff_t)panel);
-    for (size_t i = 0; i < M_MOST * LD; i++)
-        c[i] = before[i] = drawn(&seed);
+    for (size_t i = 0; i < count; i++)
+        to[i] = before[i] = (float)test_uniform();
     kernels->begin();
-    kernels->product(M, N, depth, a, LD, pairs, (ptrdiff_t)panel, c, LD, accumulate);
+    kernels->product(M, N, depth, a, LD, pairs, (ptrdiff_t)panel, to, LD, accumulate);
     kernels->end();
-    for (size_t m = 0; m < M_MOST; m++)
-        for (size_t n = 0; n < LD; n++) {
+    for (size_t m = 0; m < M; m++)
+        for (size_t n = 0; n < LD && m * LD + n < count; n++) {
             double sum = accumulate ? (double)before[m * LD + n] : 0, size = fabs(sum);
-            if (m >= M || n >= N) {
-                assert_memory_equal(&c[m * LD + n], &before[m * LD + n], sizeof *c);
+            if (n >= N) {
+                assert_memory_equal(&to[m * LD + n], &before[m * LD + n], sizeof *to);
                 continue;
             }
             for (size_t k = 0; k < K; k++) {
@@ -67,8 +70,8 @@ static void check_product(size_t M, size_t N, size_t K, bool accumulate) {
                 sum += part;
                 size += fabs(part);
             }
-            if (!(fabs((double)c[m * LD + n] - sum) <= (double)(K + 2) * 0x1p-24 * size))
-                fail_msg("%zu × %zu × %zu: element %zu, %zu is %.9g, not %.9g", M, N, K, m, n, (double)c[m * LD + n],
+            if (!(fabs((double)to[m * LD + n] - sum) <= (double)(K + 2) * 0x1p-24 * size))
+                fail_msg("%zu × %zu × %zu: element %zu, %zu is %.9g, not %.9g", M, N, K, m, n, (double)to[m * LD + n],
                          sum);
         }
 }
@@ -249,6 +252,7 @@ int main(void) {
                                        cmocka_unit_test(dot_products), cmocka_unit_test(roundings),
                                        cmocka_unit_test(softmaxes),    cmocka_unit_test(backwards)};
     int failed = 0, tested = 0;
+    guard_open();
     for (size_t i = 0; i < 2; i++) {
         kernels = locus_kernels_bfloat16_of(levels[i]);
         if (!kernels) {
