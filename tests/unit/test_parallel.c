@@ -116,6 +116,36 @@ static void pieces_run_at_the_same_time(void **state) {
     }
 }
 
+/* A loop of fewer workers than there are has helpers all the same. A number may be lost to a worker that comes late to
+ * the loop before. */
+static void limited_loops_are_helped(void **state) {
+    (void)state;
+    bool met = false;
+    assert_int_equal(locus_threads_set(4), LOCUS_OK);
+    for (int i = 0; i < 3 && !met; i++) {
+        meeting m = {0};
+        locus_parallel_for_at_most(2, 2, meet, &m);
+        met = !atomic_load(&m.missed);
+    }
+    assert_true(met);
+}
+
+static int64_t nanoseconds_of(clockid_t clock) {
+    struct timespec now;
+    assert_int_equal(clock_gettime(clock, &now), 0);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Between loops workers sleep: they take no processor's time, however busy or idle the machine is. */
+static void idle_workers_sleep(void **state) {
+    (void)state;
+    assert_int_equal(locus_threads_set(8), LOCUS_OK);
+    check_loop(100);
+    const int64_t before = nanoseconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    nanosleep(&(struct timespec){0, 100000000}, NULL);
+    assert_true(nanoseconds_of(CLOCK_PROCESS_CPUTIME_ID) - before < 25000000);
+}
+
 /* ---- nesting ---- */
 
 typedef struct nest {
@@ -427,6 +457,8 @@ int main(int count, char **arguments) {
         cmocka_unit_test(many_short_loops_in_a_row),
         cmocka_unit_test(sleepers_wake),
         cmocka_unit_test(pieces_run_at_the_same_time),
+        cmocka_unit_test(limited_loops_are_helped),
+        cmocka_unit_test(idle_workers_sleep),
         cmocka_unit_test(nested_loops_run_inline),
         cmocka_unit_test(settings_are_refused_inside_a_loop),
         cmocka_unit_test(callers_run_at_once),
