@@ -26,12 +26,9 @@ static size_t content_index(int64_t offset, int64_t window) {
 
 static content_range content_reach(const lane *l, const strip *s) {
     const locus_content_table *table = l->job->content;
-    content_range range = {table->query_positions + l->span.query_first + s->row,
-                           table->key_positions + l->span.key_first + s->key,
-                           0,
-                           0,
-                           true,
-                           false};
+    content_range range = {.query_positions = table->query_positions + l->span.query_first + s->row,
+                           .key_positions = table->key_positions + l->span.key_first + s->key,
+                           .consecutive = true};
     const int64_t *queries = range.query_positions, *keys = range.key_positions;
     int64_t query_low = queries[0], query_high = queries[0], key_low = keys[0], key_high = keys[0];
     for (size_t i = 1; i < s->rows; i++) {
