@@ -286,13 +286,13 @@ static void presets(void **state) {
     assert_false(expressions->changed(&config, "arguments", "9", &before));
     assert_int_equal(config.train_samples, 5);
     assert_false(expressions->changed(&config, "preset", "seed", &before));
-    assert_int_equal(config.train_samples, lab_listops_presets[0].samples[LAB_SET_TRAIN]);
+    assert_int_equal(config.train_samples, 56000);
     assert_true(expressions->changed(&config, "preset", "lra", &before));
-    assert_int_equal(config.data.expressions.depth, lab_listops_presets[1].depth);
-    assert_int_equal(config.data.expressions.arguments, lab_listops_presets[1].arguments);
-    assert_int_equal(config.data.expressions.shortest, lab_listops_presets[1].shortest);
-    assert_int_equal(config.data.expressions.longest, lab_listops_presets[1].longest);
-    assert_int_equal(config.train_samples, lab_listops_presets[1].samples[LAB_SET_TRAIN]);
+    assert_int_equal(config.data.expressions.depth, 10);
+    assert_int_equal(config.data.expressions.arguments, 10);
+    assert_int_equal(config.data.expressions.shortest, 500);
+    assert_int_equal(config.data.expressions.longest, 2000);
+    assert_int_equal(config.train_samples, 96000);
     /* One size that was another one is enough. */
     size_t *const sizes[] = {&before.expressions.depth, &before.expressions.arguments, &before.expressions.shortest,
                              &before.expressions.longest};
