@@ -242,36 +242,22 @@ typedef struct storing {
 } storing;
 
 /* The new tokens are the last of their sequences. */
-static void store_rows(const storing *job, size_t sequence, size_t head) {
-    const locus_positions_run run = locus_growing_run(job->cache->growing, sequence);
-    const size_t first = locus_growing_length(job->cache->growing, sequence) - run.count;
-    const locus_tensor kept = locus_cache_view(job->cache, job->store, sequence, first, run.count);
-    const cache_rows from = locus_cache_rows_of(job->tokens, head, sequence, run.first),
-                     to = locus_cache_rows_of(&kept, head, 0, 0);
-    locus_cache_convert(run.count, job->store->dim, &from, &to);
-}
-
 static void store_head(void *context, size_t head, size_t worker) {
     const storing *job = context;
     (void)worker;
-    for (size_t s = 0; s < job->cache->sequences; s++)
-        store_rows(job, s, head);
+    for (size_t s = 0; s < job->cache->sequences; s++) {
+        const locus_positions_run run = locus_growing_run(job->cache->growing, s);
+        const size_t first = locus_growing_length(job->cache->growing, s) - run.count;
+        const locus_tensor kept = locus_cache_view(job->cache, job->store, s, first, run.count);
+        const cache_rows from = locus_cache_rows_of(job->tokens, head, s, run.first),
+                         to = locus_cache_rows_of(&kept, head, 0, 0);
+        locus_cache_convert(run.count, job->store->dim, &from, &to);
+    }
 }
 
-static void store_sequence(void *context, size_t sequence, size_t worker) {
-    const storing *job = context;
-    (void)worker;
-    for (size_t h = 0; h < job->cache->kv_heads; h++)
-        store_rows(job, sequence, h);
-}
-
-/* A token or so of many sequences is read in order: packed, its heads lie side by side. */
-static void store(const locus_cache *cache, const cache_store *to, const locus_tensor *tokens) {
-    storing job = {cache, to, tokens};
-    if (cache->sequences > cache->kv_heads && locus_growing_tokens(cache->growing) <= cache->sequences)
-        locus_parallel_for(cache->sequences, store_sequence, &job);
-    else
-        locus_parallel_for(cache->kv_heads, store_head, &job);
+/* What nothing turns is stored as it is given, but of many sequences, whose heads would be gathered from far apart. */
+static bool stores_given(const locus_cache *cache, locus_role role) {
+    return !turns(cache, role) && cache->sequences <= cache->kv_heads;
 }
 
 /* Rows of one sequence, without gaps and of the cache's type, are turned where they will lie. */
@@ -291,21 +277,22 @@ static locus_status turn_in_place(const locus_cache *cache, locus_role role, con
 }
 
 static locus_status append_role(locus_cache *cache, locus_role role, const locus_tensor *x, locus_error *error) {
-    const cache_store *to = role == LOCUS_ROLE_KEY ? &cache->keys : &cache->values;
+    const cache_store *store = role == LOCUS_ROLE_KEY ? &cache->keys : &cache->values;
     locus_tensor tokens = *x;
     if (turns(cache, role) && turns_in_place(cache, x))
-        return turn_in_place(cache, role, to, x, error);
-    const locus_status status = turns(cache, role) ? turn(cache, role, x, &tokens, error) : LOCUS_OK;
+        return turn_in_place(cache, role, store, x, error);
+    const locus_status status = stores_given(cache, role) ? LOCUS_OK : turn(cache, role, x, &tokens, error);
+    storing job = {cache, store, &tokens};
     if (status == LOCUS_OK)
-        store(cache, to, &tokens);
+        locus_parallel_for(cache->kv_heads, store_head, &job);
     return status;
 }
 
 static locus_status append(locus_cache *cache, const locus_tensor *key, const locus_tensor *value, locus_error *error) {
     locus_status status = LOCUS_OK;
-    if (turns(cache, LOCUS_ROLE_KEY))
+    if (!stores_given(cache, LOCUS_ROLE_KEY))
         status = fit_turning(cache, LOCUS_ROLE_KEY, key, error);
-    if (status == LOCUS_OK && turns(cache, LOCUS_ROLE_VALUE))
+    if (status == LOCUS_OK && !stores_given(cache, LOCUS_ROLE_VALUE))
         status = fit_turning(cache, LOCUS_ROLE_VALUE, value, error);
     if (status == LOCUS_OK)
         status = append_role(cache, LOCUS_ROLE_KEY, key, error);
