@@ -170,7 +170,7 @@ static locus_status check_cache(const locus_cache *cache, locus_error *error) {
 
 /* ---- turning new tokens ---- */
 
-/* Whether the encoding turns what plays this role; what it does not is taken as it is given. */
+/* Whether the encoding turns what plays this role. */
 static bool turns(const locus_cache *cache, locus_role role) {
     const locus_plan *fresh = locus_growing_fresh(cache->growing);
     if (role == LOCUS_ROLE_VALUE || role == LOCUS_ROLE_OUTPUT)
@@ -238,7 +238,7 @@ static locus_status turn(locus_cache *cache, locus_role role, const locus_tensor
 typedef struct storing {
     const locus_cache *cache;
     const cache_store *store;
-    const locus_tensor *tokens; /* turned */
+    const locus_tensor *tokens; /* as they are to be kept, but for their type */
 } storing;
 
 /* The new tokens are the last of their sequences. */
