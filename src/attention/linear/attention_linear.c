@@ -40,6 +40,8 @@ static void place(attention_turn *turn, attention_carver *carver) {
     const size_t slots = (turn->keys.count + turn->sequences) * turn->kv_heads;
     job->feature_query = locus_attention_turn_buffer(turn, carver, turn->query_tokens, turn->heads, turn->head_dim);
     job->feature_key = locus_attention_turn_buffer(turn, carver, turn->key_tokens, turn->kv_heads, turn->head_dim);
+    job->query_features = locus_attention_view_of(&job->feature_query);
+    job->key_features = locus_attention_view_of(&job->feature_key);
     job->key_states = locus_attention_carve(carver, slots * job->state_size, locus_dtype_size(turn->dtype));
     if (turn->pass == LOCUS_PASS_BACKWARD)
         place_backward(job, carver);

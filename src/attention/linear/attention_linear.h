@@ -34,6 +34,8 @@ typedef struct attention_linear_job {
      * from p on (queries). */
     void *key_states, *query_states;
     locus_tensor feature_query, feature_key;     /* φ */
+    attention_view query_features, key_features; /* of the same */
+    attention_view given;                        /* do */
     attention_view rest_query, rest_key, scaled; /* e c and r if operators stand between; g */
     void *inverse, *share;                       /* [heads, T]: 1/z, e */
 } attention_linear_job;

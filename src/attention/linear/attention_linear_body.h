@@ -47,12 +47,12 @@ static linear_walk linear_walk_of(const attention_linear_job *job, size_t worker
 }
 
 /* Rows by their number within the sequence. */
-static real *linear_query(const linear_walk *w, attention_view view, size_t row, size_t head) {
-    return kinds_row(view, w->sequence, w->span.query_first, row, head);
+static real *linear_query(const linear_walk *w, const attention_view *view, size_t row, size_t head) {
+    return row_of(view, w->sequence, w->span.query_first, w->span.query_first + row, head);
 }
 
-static real *linear_key(const linear_walk *w, attention_view view, size_t key) {
-    return kinds_row(view, w->sequence, w->span.key_first, key, w->kv_head);
+static real *linear_key(const linear_walk *w, const attention_view *view, size_t key) {
+    return row_of(view, w->sequence, w->span.key_first, w->span.key_first + key, w->kv_head);
 }
 
 static real *linear_number(const linear_walk *w, void *numbers, size_t row, size_t head) {
@@ -66,7 +66,7 @@ static real *linear_slot(const linear_walk *w, void *states, const attention_cut
 
 /* ---- φ ---- */
 
-static void linear_feature(const KERNELS *kernels, size_t n, real scale, const real *x, real *y) {
+static void linear_feature(const KERNELS *kernels, size_t n, real scale, const real *restrict x, real *restrict y) {
     for (size_t i = 0; i < n; i++)
         y[i] = scale * x[i] < 0 ? scale * x[i] : 0;
     kernels->exp_sum(n, 0, y);
@@ -87,10 +87,10 @@ static real *linear_row(const linear_rows *rows, const attention_view *view, siz
 
 static void linear_feature_rows(const attention_linear_job *job, const linear_rows *rows) {
     const attention_view source = locus_attention_view_of(rows->keys ? job->turn.given->key : job->turn.given->query);
-    const attention_view target = locus_attention_view_of(rows->keys ? &job->feature_key : &job->feature_query);
+    const attention_view *target = rows->keys ? &job->key_features : &job->query_features;
     for (size_t i = 0; i < rows->count; i++)
         linear_feature(KERNELS_GET(), job->turn.head_dim, rows->keys ? 1 : (real)job->scale,
-                       linear_row(rows, &source, i), linear_row(rows, &target, i));
+                       linear_row(rows, &source, i), linear_row(rows, target, i));
 }
 
 typedef struct linear_tokens {
@@ -119,7 +119,8 @@ static void linear_each_token(linear_tokens tokens) {
 }
 
 static void linear_before(attention_turn *turn) {
-    const attention_linear_job *job = (const attention_linear_job *)turn;
+    attention_linear_job *job = (attention_linear_job *)turn;
+    job->given = locus_attention_view_of(turn->gradients ? turn->gradients->output : NULL);
     linear_each_token((linear_tokens){turn, linear_feature_rows});
     turn->query_source = job->feature_query;
     turn->key_source = job->feature_key;
@@ -130,7 +131,7 @@ static void linear_before(attention_turn *turn) {
 /* Adds keys first … end − 1 to the matrix: S in the forward, Sᵀ in the backward. */
 static void linear_add_keys(const linear_walk *w, size_t first, size_t end, real *state) {
     const attention_view *key = &w->turn->key, *value = &w->turn->value;
-    const real *k = linear_key(w, *key, first), *v = linear_key(w, *value, first);
+    const real *k = linear_key(w, key, first), *v = linear_key(w, value, first);
     if (end <= first)
         return;
     if (w->turn->pass == LOCUS_PASS_FORWARD)
@@ -140,9 +141,8 @@ static void linear_add_keys(const linear_walk *w, size_t first, size_t end, real
 }
 
 static void linear_count_keys(const linear_walk *w, size_t first, size_t end, real *vector) {
-    const attention_view feature = locus_attention_view_of(&w->job->feature_key);
     for (size_t n = first; n < end; n++)
-        w->kernels->add(w->d, vector, linear_key(w, feature, n), vector);
+        w->kernels->add(w->d, vector, linear_key(w, &w->job->key_features, n), vector);
 }
 
 /* Adds queries first … end − 1 of all heads of the group to R. */
@@ -150,19 +150,18 @@ static void linear_add_queries(const linear_walk *w, size_t first, size_t end, r
     const attention_view *query = &w->turn->query, *scaled = &w->job->scaled;
     for (size_t g = 0; g < w->turn->group && first < end; g++) {
         const size_t head = w->kv_head * w->turn->group + g;
-        kinds_add_products(w->kernels, end - first, linear_query(w, *query, first, head), query->token, w->d,
-                           linear_query(w, *scaled, first, head), scaled->token, w->dv, state);
+        kinds_add_products(w->kernels, end - first, linear_query(w, query, first, head), query->token, w->d,
+                           linear_query(w, scaled, first, head), scaled->token, w->dv, state);
     }
 }
 
 /* r: from the last query to the first, as the walk goes. */
 static void linear_count_queries(const linear_walk *w, size_t first, size_t end, real *vector) {
-    const attention_view feature = locus_attention_view_of(&w->job->feature_query);
     for (size_t m = end; m-- > first;)
         for (size_t g = 0; g < w->turn->group; g++) {
             const size_t head = w->kv_head * w->turn->group + g;
-            w->kernels->axpy(w->d, *linear_number(w, w->job->share, m, head), linear_query(w, feature, m, head),
-                             vector);
+            w->kernels->axpy(w->d, *linear_number(w, w->job->share, m, head),
+                             linear_query(w, &w->job->query_features, m, head), vector);
         }
 }
 
@@ -299,11 +298,10 @@ static void linear_add_tile(const linear_walk *w, const linear_products *p) {
 
 /* z of one row, the vector brought up to what the row sees. */
 static real linear_denominator(linear_walk *w, size_t row) {
-    const attention_view feature = locus_attention_view_of(&w->job->feature_query);
     const size_t seen = locus_attention_linear_seen(w->job, w->sequence, &w->span, row);
     linear_count_keys(w, w->counted, seen, w->vector);
     w->counted = seen > w->counted ? seen : w->counted;
-    return w->kernels->dot(w->d, linear_query(w, feature, row, w->head), w->vector);
+    return w->kernels->dot(w->d, linear_query(w, &w->job->query_features, row, w->head), w->vector);
 }
 
 static void linear_forward_chunk(linear_walk *w, size_t row, size_t count) {
@@ -311,14 +309,14 @@ static void linear_forward_chunk(linear_walk *w, size_t row, size_t count) {
     const KERNELS *k = w->kernels;
     const size_t seen = locus_attention_linear_seen(w->job, w->sequence, &w->span, row);
     const size_t width = locus_attention_linear_seen(w->job, w->sequence, &w->span, row + count - 1) - seen;
-    const real *query = linear_query(w, turn->query, row, w->head);
-    real *output = linear_query(w, turn->output, row, w->head);
+    const real *query = linear_query(w, &turn->query, row, w->head);
+    real *output = linear_query(w, &turn->output, row, w->head);
     linear_add_keys(w, w->have, seen, w->state);
     w->have = seen;
     k->gemm(count, w->dv, w->d, query, turn->query.token, 1, w->state, (ptrdiff_t)w->dv, output, turn->output.token,
             false);
     if (width > 0) {
-        k->transpose(width, w->d, linear_key(w, turn->key, seen), turn->key.token, w->columns, LINEAR_CHUNK);
+        k->transpose(width, w->d, linear_key(w, &turn->key, seen), turn->key.token, w->columns, LINEAR_CHUNK);
         k->gemm(count, width, w->d, query, turn->query.token, 1, w->columns, LINEAR_CHUNK, w->tile, LINEAR_CHUNK,
                 false);
         linear_mask_rows(w, row, count, seen, width, w->tile);
@@ -327,7 +325,7 @@ static void linear_forward_chunk(linear_walk *w, size_t row, size_t count) {
                                         seen,
                                         width,
                                         w->dv,
-                                        linear_key(w, turn->value, seen),
+                                        linear_key(w, &turn->value, seen),
                                         turn->value.token,
                                         output,
                                         turn->output.token};
@@ -336,7 +334,7 @@ static void linear_forward_chunk(linear_walk *w, size_t row, size_t count) {
     for (size_t r = 0; r < count; r++, output += turn->output.token) {
         const real z = linear_denominator(w, row + r);
         k->scale(w->dv, z == 0 ? 0 : 1 / z, output, output);
-        kinds_set(linear_query(w, turn->log_sum_exp, row + r, w->head), log((double)z));
+        kinds_set(linear_query(w, &turn->log_sum_exp, row + r, w->head), log((double)z));
     }
 }
 
@@ -359,18 +357,18 @@ static void linear_forward(attention_turn *turn) {
 static void linear_row_backward(linear_walk *w, size_t row) {
     const attention_turn *turn = w->turn;
     const real z = linear_denominator(w, row), inverse = z == 0 ? 0 : 1 / z;
-    const real *given = linear_query(w, locus_attention_view_of(turn->gradients->output), row, w->head);
-    const real share = -inverse * w->kernels->dot(w->dv, given, linear_query(w, turn->output, row, w->head));
+    const real *given = linear_query(w, &w->job->given, row, w->head);
+    const real share = -inverse * w->kernels->dot(w->dv, given, linear_query(w, &turn->output, row, w->head));
     *linear_number(w, w->job->inverse, row, w->head) = inverse;
     *linear_number(w, w->job->share, row, w->head) = share;
-    w->kernels->scale(w->dv, inverse, linear_query(w, turn->g_output, row, w->head),
-                      linear_query(w, w->job->scaled, row, w->head));
+    w->kernels->scale(w->dv, inverse, linear_query(w, &turn->g_output, row, w->head),
+                      linear_query(w, &w->job->scaled, row, w->head));
     if (!turn->wants_query)
         return;
     if (turn->acts_query_key)
-        w->kernels->scale(w->d, share, w->vector, linear_query(w, w->job->rest_query, row, w->head));
+        w->kernels->scale(w->d, share, w->vector, linear_query(w, &w->job->rest_query, row, w->head));
     else
-        w->kernels->axpy(w->d, share, w->vector, linear_query(w, turn->g_query, row, w->head));
+        w->kernels->axpy(w->d, share, w->vector, linear_query(w, &turn->g_query, row, w->head));
 }
 
 /* dq' = g Sᵀ, and within the chunk dq' += (g v'ᵀ masked) k'. */
@@ -380,8 +378,8 @@ static void linear_backward_chunk(linear_walk *w, size_t row, size_t count) {
     const KERNELS *k = w->kernels;
     const size_t seen = locus_attention_linear_seen(w->job, w->sequence, &w->span, row);
     const size_t width = locus_attention_linear_seen(w->job, w->sequence, &w->span, row + count - 1) - seen;
-    const real *g = linear_query(w, *scaled, row, w->head);
-    real *g_query = linear_query(w, turn->g_query, row, w->head);
+    const real *g = linear_query(w, scaled, row, w->head);
+    real *g_query = linear_query(w, &turn->g_query, row, w->head);
     if (turn->wants_query)
         kinds_zero_rows(turn->g_query, g_query, count, w->d);
     for (size_t r = 0; r < count; r++)
@@ -393,11 +391,11 @@ static void linear_backward_chunk(linear_walk *w, size_t row, size_t count) {
     k->gemm(count, w->d, w->dv, g, scaled->token, 1, w->state, (ptrdiff_t)w->d, g_query, turn->g_query.token, true);
     if (width == 0)
         return;
-    k->transpose(width, w->dv, linear_key(w, turn->value, seen), turn->value.token, w->columns, LINEAR_CHUNK);
+    k->transpose(width, w->dv, linear_key(w, &turn->value, seen), turn->value.token, w->columns, LINEAR_CHUNK);
     k->gemm(count, width, w->dv, g, scaled->token, 1, w->columns, LINEAR_CHUNK, w->tile, LINEAR_CHUNK, false);
     linear_mask_rows(w, row, count, seen, width, w->tile);
     const linear_products keys = {
-        row, count, seen, width, w->d, linear_key(w, turn->key, seen), turn->key.token, g_query, turn->g_query.token};
+        row, count, seen, width, w->d, linear_key(w, &turn->key, seen), turn->key.token, g_query, turn->g_query.token};
     linear_add_tile(w, &keys);
 }
 
@@ -418,14 +416,14 @@ static void linear_query_task(void *context, size_t index, size_t worker) {
 static void linear_add_corner(const linear_walk *w, size_t key, size_t keys, size_t first, size_t count, size_t dim,
                               const real *tile, const real *rows, ptrdiff_t ld, attention_view to) {
     if (linear_rows_finite(w, count, dim, rows, ld)) {
-        w->kernels->gemm(keys, dim, count, tile, LINEAR_CHUNK, 1, rows, ld, linear_key(w, to, key), to.token, true);
+        w->kernels->gemm(keys, dim, count, tile, LINEAR_CHUNK, 1, rows, ld, linear_key(w, &to, key), to.token, true);
         return;
     }
     for (size_t j = 0; j < keys; j++) {
         const size_t blind = locus_attention_linear_first(w->job, w->sequence, &w->span, key + j) - first;
         if (blind < count)
             w->kernels->gemm(1, dim, count - blind, tile + j * LINEAR_CHUNK + blind, 0, 1, rows + (ptrdiff_t)blind * ld,
-                             ld, linear_key(w, to, key + j), 0, true);
+                             ld, linear_key(w, &to, key + j), 0, true);
     }
 }
 
@@ -437,15 +435,15 @@ static void linear_key_corner(linear_walk *w, size_t key, size_t keys, size_t fi
     const KERNELS *k = w->kernels;
     for (size_t g = 0; g < turn->group; g++) {
         const size_t head = w->kv_head * turn->group + g;
-        const real *query = linear_query(w, turn->query, first, head), *grad = linear_query(w, *scaled, first, head);
+        const real *query = linear_query(w, &turn->query, first, head), *grad = linear_query(w, scaled, first, head);
         if (turn->wants_value) {
             k->transpose(count, w->d, query, turn->query.token, w->columns, LINEAR_CHUNK);
-            k->gemm(keys, count, w->d, linear_key(w, turn->key, key), turn->key.token, 1, w->columns, LINEAR_CHUNK,
+            k->gemm(keys, count, w->d, linear_key(w, &turn->key, key), turn->key.token, 1, w->columns, LINEAR_CHUNK,
                     w->tile, LINEAR_CHUNK, false);
         }
         if (turn->wants_key) {
             k->transpose(count, w->dv, grad, scaled->token, w->more, LINEAR_CHUNK);
-            k->gemm(keys, count, w->dv, linear_key(w, turn->value, key), turn->value.token, 1, w->more, LINEAR_CHUNK,
+            k->gemm(keys, count, w->dv, linear_key(w, &turn->value, key), turn->value.token, 1, w->more, LINEAR_CHUNK,
                     w->other, LINEAR_CHUNK, false);
         }
         for (size_t j = 0; j < keys; j++) {
@@ -467,9 +465,9 @@ static void linear_key_rests(linear_walk *w, size_t key, size_t keys) {
         linear_count_queries(w, first, w->counted, w->vector);
         w->counted = first;
         if (w->turn->acts_query_key)
-            memcpy(linear_key(w, w->job->rest_key, j), w->vector, w->d * sizeof(real));
+            memcpy(linear_key(w, &w->job->rest_key, j), w->vector, w->d * sizeof(real));
         else
-            w->kernels->add(w->d, linear_key(w, w->turn->g_key, j), w->vector, linear_key(w, w->turn->g_key, j));
+            w->kernels->add(w->d, linear_key(w, &w->turn->g_key, j), w->vector, linear_key(w, &w->turn->g_key, j));
     }
 }
 
@@ -481,12 +479,12 @@ static void linear_key_chunk(linear_walk *w, size_t key, size_t keys) {
     linear_add_queries(w, all, w->have, w->state);
     w->have = all;
     if (turn->wants_value)
-        k->gemm(keys, w->dv, w->d, linear_key(w, turn->key, key), turn->key.token, 1, w->state, (ptrdiff_t)w->dv,
-                linear_key(w, turn->g_value, key), turn->g_value.token, false);
+        k->gemm(keys, w->dv, w->d, linear_key(w, &turn->key, key), turn->key.token, 1, w->state, (ptrdiff_t)w->dv,
+                linear_key(w, &turn->g_value, key), turn->g_value.token, false);
     if (turn->wants_key) {
         k->transpose(w->d, w->dv, w->state, (ptrdiff_t)w->dv, w->across, (ptrdiff_t)w->d);
-        k->gemm(keys, w->d, w->dv, linear_key(w, turn->value, key), turn->value.token, 1, w->across, (ptrdiff_t)w->d,
-                linear_key(w, turn->g_key, key), turn->g_key.token, false);
+        k->gemm(keys, w->d, w->dv, linear_key(w, &turn->value, key), turn->value.token, 1, w->across, (ptrdiff_t)w->d,
+                linear_key(w, &turn->g_key, key), turn->g_key.token, false);
     }
     if (all > first)
         linear_key_corner(w, key, keys, first, all - first);
@@ -523,23 +521,26 @@ static void linear_backward(attention_turn *turn) {
 
 /* ---- through φ ---- */
 
-/* dL/dx = (dL/dφ)·φ'(x): φ' is 1 above 0, and φ itself below. */
-static void linear_finish_row(size_t n, real scale, const real *feature, const real *rest, real *gradient) {
-    for (size_t i = 0; i < n; i++) {
-        const real slope = feature[i] > 1 ? 1 : feature[i];
-        gradient[i] = (gradient[i] + (rest ? rest[i] : 0)) * slope * scale;
-    }
+/* dL/dx = (dL/dφ)·φ'(x): φ' is 1 above 0, and φ itself below, and takes the place of φ. */
+static void linear_finish_row(const KERNELS *kernels, size_t n, real scale, real *feature, const real *rest,
+                              real *gradient) {
+    for (size_t i = 0; i < n; i++)
+        feature[i] = feature[i] > 1 ? 1 : feature[i];
+    if (rest)
+        kernels->add(n, gradient, rest, gradient);
+    kernels->multiply(n, gradient, feature, gradient);
+    kernels->scale(n, scale, gradient, gradient);
 }
 
 static void linear_finish_rows(const attention_linear_job *job, const linear_rows *rows) {
-    const attention_view feature = locus_attention_view_of(rows->keys ? &job->feature_key : &job->feature_query);
+    const attention_view *feature = rows->keys ? &job->key_features : &job->query_features;
     const attention_view gradient = rows->keys ? job->turn.g_key : job->turn.g_query;
     const attention_view rest = rows->keys ? job->rest_key : job->rest_query;
     if (!gradient.data)
         return;
     for (size_t i = 0; i < rows->count; i++)
-        linear_finish_row(job->turn.head_dim, rows->keys ? 1 : (real)job->scale, linear_row(rows, &feature, i),
-                          linear_row(rows, &rest, i), linear_row(rows, &gradient, i));
+        linear_finish_row(KERNELS_GET(), job->turn.head_dim, rows->keys ? 1 : (real)job->scale,
+                          linear_row(rows, feature, i), linear_row(rows, &rest, i), linear_row(rows, &gradient, i));
 }
 
 static void linear_after(attention_turn *turn) {
