@@ -47,7 +47,7 @@ static locus_status read_types(layer_list *list, const lab_value *types, size_t 
     if (count == 0)
         return lab_rope_fail(list->source, "has a field layer_types that is no list of types");
     if (said != 0 && said != count)
-        return lab_rope_fail(list->source, "contradicts itself: num_hidden_layers is %zu, layer_types has %zu items",
+        return lab_rope_fail(list->source, "contradicts itself: num_hidden_layers is %zu, layer_types is of length %zu",
                              said, count);
     locus_status status = reserve(list, count);
     const lab_value *item = types->child;
@@ -136,8 +136,8 @@ static locus_status read_kinds(layer_list *list) {
 static locus_status read_bare_list(layer_list *list, const lab_value *flags) {
     const size_t count = lab_value_count(flags);
     if (count != list->count)
-        return lab_rope_fail(list->source, "contradicts itself: no_rope_layers has %zu items for %zu layers", count,
-                             list->count);
+        return lab_rope_fail(list->source, "contradicts itself: no_rope_layers is of length %zu, with %zu layers",
+                             count, list->count);
     const lab_value *item = flags->child;
     for (size_t i = 0; i < count; i++, item = item->next)
         list->bare[i] = lab_value_is_false(item) || (lab_value_is_number(item) && item->number == 0);

@@ -70,14 +70,45 @@ bool lab_rope_says_null(const lab_rope_source *source, const char *key) {
            (lab_value_member(source->inner, key) || lab_value_member(source->outer, key));
 }
 
+/* ---- fields, compared where they are said twice ---- */
+
+static bool same(const lab_value *a, const lab_value *b) {
+    return lab_value_is_number(a) && lab_value_is_number(b) ? a->number == b->number : lab_value_same(a, b);
+}
+
+/* `object` may say it more than once, too: JSON forbids no key to come again. */
+static locus_status take(const lab_rope_source *source, const lab_value *object, const char *prefix, const char *key,
+                         lab_rope_found *found) {
+    for (const lab_value *item = object ? object->child : NULL; item; item = item->next) {
+        char name[sizeof found->name], one[LAB_VALUE_SHOWN], other[LAB_VALUE_SHOWN];
+        if (!item->key || strcmp(item->key, key) != 0 || lab_value_is_null(item))
+            continue;
+        snprintf(name, sizeof name, "%s%s%s", prefix, prefix[0] ? "." : "", key);
+        if (found->item && !same(found->item, item)) {
+            lab_value_print(found->item, one);
+            lab_value_print(item, other);
+            return lab_rope_fail(source, "contradicts itself: %s is %s, but %s is %s", found->name, one, name, other);
+        }
+        if (!found->item) {
+            found->item = item;
+            memcpy(found->name, name, sizeof name);
+        }
+    }
+    return LOCUS_OK;
+}
+
 locus_status lab_rope_size(const lab_rope_source *source, const char *key, size_t *value) {
-    const lab_value *item = lab_rope_member(source, key);
+    lab_rope_found found = {0};
+    locus_status status = take(source, source->inner, "", key, &found);
+    if (status == LOCUS_OK && !found.item)
+        status = take(source, source->outer, "", key, &found);
     *value = 0;
-    if (!item)
-        return LOCUS_OK;
-    if (!lab_value_is_number(item) || item->number < 1 || item->number > 1e12 || floor(item->number) != item->number)
+    if (status != LOCUS_OK || !found.item)
+        return status;
+    const double number = lab_value_is_number(found.item) ? found.item->number : 0;
+    if (number < 1 || number > 1e12 || floor(number) != number)
         return lab_rope_fail(source, "has a field %s that is no whole number above 0", key);
-    *value = (size_t)item->number;
+    *value = (size_t)number;
     return LOCUS_OK;
 }
 
@@ -146,33 +177,7 @@ locus_status lab_rope_settings_open(lab_rope_settings *settings, const lab_rope_
     return status;
 }
 
-/* ---- looking, and comparing what is said twice ---- */
-
-static bool same(const lab_value *a, const lab_value *b) {
-    return lab_value_is_number(a) && lab_value_is_number(b) ? a->number == b->number : lab_value_same(a, b);
-}
-
-/* `object` may say it more than once, too: JSON forbids no key to come again. */
-static locus_status take(const lab_rope_settings *settings, const lab_value *object, const char *prefix,
-                         const char *key, lab_rope_found *found) {
-    for (const lab_value *item = object ? object->child : NULL; item; item = item->next) {
-        char name[sizeof found->name], one[LAB_VALUE_SHOWN], other[LAB_VALUE_SHOWN];
-        if (!item->key || strcmp(item->key, key) != 0 || lab_value_is_null(item))
-            continue;
-        snprintf(name, sizeof name, "%s%s%s", prefix, prefix[0] ? "." : "", key);
-        if (found->item && !same(found->item, item)) {
-            lab_value_print(found->item, one);
-            lab_value_print(item, other);
-            return lab_rope_fail(settings->source, "contradicts itself: %s is %s, but %s is %s", found->name, one, name,
-                                 other);
-        }
-        if (!found->item) {
-            found->item = item;
-            memcpy(found->name, name, sizeof name);
-        }
-    }
-    return LOCUS_OK;
-}
+/* ---- a setting, wherever it stands ---- */
 
 locus_status lab_rope_find(const lab_rope_settings *settings, const char *key, const char *outside,
                            lab_rope_found *found) {
@@ -180,14 +185,14 @@ locus_status lab_rope_find(const lab_rope_settings *settings, const char *key, c
     locus_status status = LOCUS_OK;
     *found = (lab_rope_found){0};
     for (size_t i = 0; i < settings->count && status == LOCUS_OK; i++)
-        status = take(settings, settings->places[i].object, settings->places[i].name, key, found);
+        status = take(source, settings->places[i].object, settings->places[i].name, key, found);
     while (outside && *outside && status == LOCUS_OK) {
         char name[64];
         const size_t length = strcspn(outside, "|");
         snprintf(name, sizeof name, "%.*s", (int)length, outside);
-        status = take(settings, source->inner, "", name, found);
+        status = take(source, source->inner, "", name, found);
         if (status == LOCUS_OK && source->outer != source->inner)
-            status = take(settings, source->outer, "", name, found);
+            status = take(source, source->outer, "", name, found);
         outside += length + (outside[length] == '|');
     }
     return status;

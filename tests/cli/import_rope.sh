@@ -294,8 +294,8 @@ wrong 'partial_rotary_factor is 0.5, but rotary_pct is 0.25' '"partial_rotary_fa
 wrong 'rope_theta = -1' '"rope_theta": -1'
 wrong 'rope_scaling that is no object' '"rope_scaling": [1]'
 wrong 'head_dim that is no whole number' '"head_dim": 2.5'
-wrong 'num_hidden_layers is 2, layer_types has 3 items' '"layer_types": ["a", "b", "c"]'
-wrong 'no_rope_layers has 3 items for 2 layers' '"no_rope_layers": [1, 0, 1]'
+wrong 'num_hidden_layers is 2, layer_types is of length 3' '"layer_types": ["a", "b", "c"]'
+wrong 'no_rope_layers is of length 3, with 2 layers' '"no_rope_layers": [1, 0, 1]'
 wrong 'no layer_types' \
     '"rope_parameters": {"full_attention": {"rope_theta": 1}, "sliding_attention": {"rope_theta": 2}}'
 wrong 'says alibi' '"alibi": true'

@@ -76,7 +76,7 @@ static void check_text(reading *r, const char *key, const char *wanted, const ch
 static void check_false(reading *r, const char *key, const char *known) {
     const cJSON *item = item_of(r, key);
     if (item && !cJSON_IsFalse(item))
-        refuse(r, key, "true", known);
+        refuse(r, key, cJSON_IsTrue(item) ? "true" : "a value that is not false", known);
 }
 
 static void check_kind(reading *r) {

@@ -455,7 +455,8 @@ static locus_status check_request(const table_pattern *from, const lab_reproduct
                         LAB_MOST_SEEDS);
     }
     if (request->inits != LAB_INITS_AS_PUBLISHED_TABLE && strcmp(from->name, "table3") == 0)
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "embedding-init", "%s has no token embedding", from->name);
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "embedding-init", "--embedding-init: %s has no token embedding",
+                        from->name);
     if (request->inits != LAB_INITS_AS_PUBLISHED_TABLE && !from->setups) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "embedding-init",
                         "--embedding-init: %s has one; it is a choice "
