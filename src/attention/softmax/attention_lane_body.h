@@ -254,22 +254,28 @@ static ptrdiff_t row_offset(const lane *l, const attention_view *view, locus_rol
            (ptrdiff_t)(of_keys(role) ? l->kv : l->head) * view->head;
 }
 
-/* The same for keys or values. */
+/* The same for keys or values: four lines of every row, then the next four, since a row's own loop would take longer
+ * than what it asks for. */
 static void prefetch_kept(const lane *l, locus_role role, size_t token, size_t rows) {
+    if (rows == 0)
+        return;
     const attention_view *view = kept_view(l, role);
-    const size_t size = locus_dtype_size(l->job->kept), bytes = role_dim(l, role) * size;
-    const char *x = (const char *)view->data + row_offset(l, view, role, token) * (ptrdiff_t)size;
-    for (size_t i = 0; i < rows; i++, x += view->token * (ptrdiff_t)size) {
-        size_t at = 0;
-        for (; at + 4 * LOCUS_ALIGNMENT <= bytes; at += 4 * LOCUS_ALIGNMENT) {
-            __builtin_prefetch(x + at);
-            __builtin_prefetch(x + at + LOCUS_ALIGNMENT);
-            __builtin_prefetch(x + at + 2 * LOCUS_ALIGNMENT);
-            __builtin_prefetch(x + at + 3 * LOCUS_ALIGNMENT);
+    const size_t size = locus_dtype_size(l->job->kept), bytes = role_dim(l, role) * size, line = LOCUS_ALIGNMENT;
+    const char *column = (const char *)view->data + row_offset(l, view, role, token) * (ptrdiff_t)size;
+    const ptrdiff_t stride = view->token * (ptrdiff_t)size;
+    size_t at = 0;
+    for (; at + 4 * line <= bytes; at += 4 * line, column += 4 * line) {
+        const char *x = column;
+        for (size_t i = 0; i < rows; i++, x += stride) {
+            __builtin_prefetch(x);
+            __builtin_prefetch(x + line);
+            __builtin_prefetch(x + 2 * line);
+            __builtin_prefetch(x + 3 * line);
         }
-        for (; at < bytes; at += LOCUS_ALIGNMENT)
-            __builtin_prefetch(x + at);
     }
+    for (; at < bytes; at += line, column += line)
+        for (size_t i = 0; i < rows; i++)
+            __builtin_prefetch(column + (ptrdiff_t)i * stride);
 }
 
 /* ---- what comes next ----
