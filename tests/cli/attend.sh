@@ -85,6 +85,11 @@ for wide in query key value grad-output; do
     near 1e-6 wide.txt narrow.txt
 done
 
+# tensors FILE, numbers FILE: the header of a .safetensors, and its float32 numbers, one to a line
+header_bytes() { od -An -t u4 -N 4 "$1" | tr -d ' '; }
+tensors() { dd if="$1" bs=1 skip=8 count="$(header_bytes "$1")" 2>/dev/null; echo; }
+numbers() { od -An -v -t f4 -w4 -j $((8 + $(header_bytes "$1"))) "$1" | tr -d ' '; }
+
 # Parameters: gradients come back under the names that --params takes.
 for spec in 'algebraic(group=seq, decay=0.98)' 'relative(window=2)' 'algebraic(group=seq) + relative(window=2)'; do
     works attend "$spec" --query q.npy --key k.npy --value v.npy --positions 0:4 --grad-output one.npy --grad-dir params
@@ -285,6 +290,20 @@ values v.npy | awk '{ s[(NR - 1) % 16] += $1 / 4 } END { for (t = 0; t < 4; t++)
     printf '0\n0\n0\n0\n' >want
     near 1e-5 sums want
     values biased/dbias.npy | awk '(NR - 1) % 4 > int((NR - 1) / 4) && $1 != 0 { exit 1 }' || complain 'hidden keys moved'
+    # A learned bias is added to the same scores: what its buckets learn, [32, heads], sums the gradient of --bias, by distance
+    # and, from bucket 16 on, of keys behind the query.
+    npy all.npy '<f4' '(4, 4, 4)' '\000\000\000\000' 64
+    works attend t5 $qkv --bias all.npy --grad-output v.npy --grad-dir learned
+    tensors learned/dparams.safetensors | tr -d ' ' >got
+    echo '{"bias":{"dtype":"F32","shape":[32,4],"data_offsets":[0,512]}}' >want
+    cmp -s got want || complain "the gradients of parameters are $(cat got)"
+    numbers learned/dparams.safetensors >got
+    shape learned/dbias.npy '(4, 4, 4)'
+    values learned/dbias.npy | awk '{ h = int((NR - 1) / 16); i = int((NR - 1) / 4) % 4; j = (NR - 1) % 4
+        s[j > i ? 16 + j - i : i - j, h] += $1 }
+        END { for (b = 0; b < 32; b++) for (h = 0; h < 4; h++) printf "%.9f\n", s[b, h] }' >want
+    near 1e-6 got want
+    awk '$1 ^ 2 > 1e-4 { moved++ } END { exit moved < 16 }' got || complain 'buckets learn next to nothing'
     npy short.npy '<f4' '(4, 3)' '\000\000\000\000' 12
     # Four heads, three queries and two keys: each number of [3, 2] is that of its query and key. Weights of keys alike are
     # in proportion to its exponential.

@@ -5,6 +5,7 @@
 #include "encoding_argument.h"
 #include "output.h"
 #include "unit/captured.h"
+#include "unit/child_exit.h"
 
 #include <fcntl.h>
 #include <float.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -91,7 +93,125 @@ static void json_is_escaped(void **state) {
     assert_string_equal(captured(), "locus: out of memory while writing JSON\n");
 }
 
+/* ---- what errors say, and their exit statuses ---- */
+
+static void an_error_has_its_status(void **state) {
+    (void)state;
+    const locus_error unknown = {.status = LOCUS_ERROR_SPEC, .message = "there is no encoding 'x'"};
+    const locus_error silent = {.status = LOCUS_ERROR_MEMORY}, other = {.status = LOCUS_ERROR_IO, .message = "gone"};
+    const locus_error asked = {.status = LOCUS_ERROR_ARGUMENT, .argument = "seed", .message = "too far"};
+    const locus_error whole = {.status = LOCUS_ERROR_ARGUMENT, .message = "too little"};
+    char line[200];
+    capture(STDERR_FILENO);
+    assert_int_equal(cli_error(&unknown), 2);
+    assert_string_equal(captured(),
+                        "locus: there is no encoding 'x'; if a plugin has it, load that: locus --plugin FILE.so …\n");
+    capture(STDERR_FILENO);
+    assert_int_equal(cli_error(&silent), 1);
+    snprintf(line, sizeof line, "locus: %s\n", locus_status_text(LOCUS_ERROR_MEMORY));
+    assert_string_equal(captured(), line);
+    capture(STDERR_FILENO);
+    assert_int_equal(cli_done(LOCUS_OK), 0);
+    assert_int_equal(cli_refusal(&other), 1);
+    assert_int_equal(cli_refusal(&asked), 2);
+    assert_int_equal(cli_refusal(&whole), 2);
+    cli_fault = other;
+    assert_int_equal(cli_done(LOCUS_ERROR_IO), 1);
+    cli_quiet = true;
+    cli_note("unheard");
+    cli_quiet = false;
+    cli_note("%d of %d", 1, 2);
+    assert_string_equal(captured(),
+                        "locus: gone\nlocus: --seed: too far\nlocus: too little\nlocus: gone\nlocus: 1 of 2\n");
+}
+
+/* Marks stand below characters, not bytes; a text that is no line of a terminal, or too short for its offset, has none. */
+static void marks_stand_below_what_is_wrong(void **state) {
+    char text[1003], wanted[2100];
+    (void)state;
+    locus_error error = {.status = LOCUS_ERROR_IO, .offset = 6, .length = 5, .message = "no"};
+    capture(STDERR_FILENO);
+    assert_int_equal(cli_error_in("é–xéé–yz", &error), 1); /* éé and a byte of what follows */
+    error.offset = 3;
+    error.length = 0;
+    assert_int_equal(cli_error_in("abc", &error), 1);
+    error.offset = 4;
+    assert_int_equal(cli_error_in("abc", &error), 1);
+    assert_int_equal(cli_error_in(NULL, &error), 1);
+    error.offset = -1;
+    assert_int_equal(cli_error_in("abc", &error), 1);
+    assert_string_equal(captured(), "locus: no\n  é–xéé–yz\n     ^~~\nlocus: no\n  abc\n     ^\n"
+                                    "locus: no\nlocus: no\nlocus: no\n");
+    memset(text, 'a', sizeof text - 1);
+    text[1001] = '\0';
+    error.offset = 0;
+    error.length = 2;
+    capture(STDERR_FILENO);
+    assert_int_equal(cli_error_in(text, &error), 1);
+    assert_int_equal(cli_error_in(text + 1, &error), 1);
+    snprintf(wanted, sizeof wanted, "locus: no\nlocus: no\n  %s\n  ^~\n", text + 1);
+    assert_string_equal(captured(), wanted);
+}
+
+/* Of two ranks one speaks: the other's lines are kept until they are asked for, and it prints nothing else. */
+static void who_follows_is_silent(void **state) {
+    (void)state;
+    capture(STDERR_FILENO);
+    const pid_t child = fork();
+    if (child == 0) {
+        const locus_error error = {.status = LOCUS_ERROR_SPEC, .offset = 1, .length = 1, .message = "no word"};
+        bool good = *cli_kept_line() == '\0';
+        cli_speak();
+        cli_follow();
+        good = good && cli_quiet && *cli_kept_line() == '\0' && cli_failure("lost") == 1;
+        good = good && strcmp(cli_kept_line(), "lost") == 0 && cli_error_in("abc", &error) == 2;
+        good = good && strcmp(cli_kept_line(), "no word") == 0;
+        cli_print("not seen");
+        cli_speak();
+        fflush(NULL);
+        child_exit(good ? 0 : 1);
+    }
+    int how = 0;
+    assert_true(child > 0 && waitpid(child, &how, 0) == child);
+    assert_string_equal(captured(), "locus: no word\n");
+    assert_int_equal(how, 0);
+}
+
+/* ---- lines ---- */
+
+/* 100 columns are filled, the next word goes below the first; blanks of any number are one. */
+static void text_is_wrapped(void **state) {
+    char text[400], wanted[400], letters[4][96];
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        memset(letters[i], "xyzw"[i], 95);
+        letters[i][95] = '\0';
+    }
+    /* 4 + 46 + 1 + 4 + 1 + 44 columns, 4 + 1 + 1 + 94, and 4 + 1 + 1 + 95 that are too many */
+    snprintf(text, sizeof text, "%.46s  éééé\n%.44s a\n %.94s b %s", letters[0], letters[1], letters[2], letters[3]);
+    snprintf(wanted, sizeof wanted, "   %.46s éééé %.44s\n    a %.94s\n    b\n    %s\n", letters[0], letters[1],
+             letters[2], letters[3]);
+    capture(STDOUT_FILENO);
+    cli_print_wrapped(text, 1, 4);
+    assert_string_equal(captured(), wanted);
+}
+
 /* ---- progress ---- */
+
+/* Every eighth of a cell has its sign; between two the nearer. */
+static void bars_have_eighths(void **state) {
+    static const char *const parts[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    (void)state;
+    for (size_t n = 0; n <= 24; n++) {
+        char wanted[40] = "", got[40];
+        for (size_t cell = 0; cell < 3; cell++)
+            strcat(wanted, n / 8 > cell ? "█" : n / 8 == cell ? parts[n % 8] : " ");
+        for (int side = -1; side <= 1; side++) {
+            cli_bar(got, ((double)n + 0.49 * side) / 24, 3);
+            assert_string_equal(got, wanted);
+        }
+    }
+}
 
 /* What a terminal of so many columns is sent, without the codes around it. */
 static const char *bar_line(const lab_progress *now, const char *label, unsigned short columns) {
@@ -179,6 +299,11 @@ int main(void) {
         cmocka_unit_test(a_long_error_says_that_it_was_cut),
         cmocka_unit_test(cells_are_single_lines),
         cmocka_unit_test(json_is_escaped),
+        cmocka_unit_test(an_error_has_its_status),
+        cmocka_unit_test(marks_stand_below_what_is_wrong),
+        cmocka_unit_test(who_follows_is_silent),
+        cmocka_unit_test(text_is_wrapped),
+        cmocka_unit_test(bars_have_eighths),
         cmocka_unit_test(the_bar_says_what_there_is_room_for),
         cmocka_unit_test(results_are_looked_at),
     };
