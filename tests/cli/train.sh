@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # locus train, eval, generate, runs: a small training from end to end, and every way to ask for something impossible.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+. "${LOCUS_SOURCE:?}/tests/cli/scored.inc"
 
 small="--dim 16 --heads 2 --layers 1 --feed-forward 32 --length 5 --symbols 6 --train-samples 100 --dev-samples 20
     --test-samples 30 --greedy-samples 10 --batch 10 --steps 40 --evaluate-every 10 --threads 1"
@@ -22,7 +23,7 @@ grep -q '"budget":[[:space:]]*"custom"' train.json || fail "another budget"
 cmp train.json again.json || fail "a finished run was changed"
 # shellcheck disable=SC2086
 "$locus" train --task copy --encoding rope $small --test-lengths 8,12 --name first >train.txt
-grep -q 'test:12' train.txt || fail "the table: $(cat train.txt)"
+tells train.json train.txt 'set|accuracy|exact|greedy exact|loss' ''
 # shellcheck disable=SC2086
 [ -z "$("$locus" train --task copy --encoding rope $small --name first --quiet)" ] || fail "--quiet prints"
 # shellcheck disable=SC2086
@@ -61,7 +62,32 @@ refuses 2 "add --output tied" "$locus" train --task addition --encoding rope --l
 recorded=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' train.json)
 measured=$(sed -n 's/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' eval.json)
 [ -n "$recorded" ] && [ "$recorded" = "$measured" ] || fail "eval says '$measured', the run '$recorded'"
-"$locus" eval fir --lengths 8,12 | grep -q 'test:12' || fail "eval by the beginning of a name"
+"$locus" eval first >eval.txt
+scores eval.json eval.txt 'set|samples|accuracy|exact|greedy exact|loss|chance' ''
+"$locus" eval fir --lengths 8,12 --json >eval.json
+"$locus" eval fir --lengths 8,12 >eval.txt
+scores eval.json eval.txt 'set|samples|accuracy|exact|greedy exact|loss|chance' ''
+grep -q '^test:8 ' eval.txt && grep -q '^test:12 ' eval.txt || fail "eval by the beginning of a name: $(cat eval.txt)"
+flat eval.json | grep -v -e ' 30$' -e '^run first$' -e '^task copy$' -e '^encoding rope$' >measured.txt
+flat train.json | sed -n 's/^scores\.test:\(8\|12\)\.\([a-z_]*\) /\1 \2 /p' | while read -r length name value; do
+    grep -q "\.$name $value\$" measured.txt || fail "eval says another $name of length $length than $value: $(cat measured.txt)"
+done
+# A part of another set: as many samples, and their tokens with the end of each.
+"$locus" eval first --set dev -n 5 --json >eval.json
+"$locus" eval first --set dev -n 5 >eval.txt
+scores eval.json eval.txt 'set|samples|accuracy|exact|greedy exact|loss|chance' ''
+"$locus" data make copy --length 5 --symbols 6 --set dev -n 5 -o dev.jsonl --quiet
+wanted=$(sed 's/.*"target_text": "\(.*\)"}/\1/' dev.jsonl | wc -w)
+flat eval.json | grep -q "^sets.0.tokens $((wanted + 5))\$" && grep -q '^dev  *5 ' eval.txt || fail "dev -n 5, $wanted tokens: $(cat eval.json)"
+# Whole test sets of other lengths are kept with the run, others are not.
+"$locus" eval first --lengths 9 --json >eval.json
+"$locus" eval first --lengths 10 -n 5 >/dev/null
+"$locus" eval first --lengths 10 --set dev >/dev/null
+"$locus" eval first --lengths 10 --greedy-samples 3 >/dev/null
+"$locus" runs show first --json >shown.json
+flat shown.json | sed -n 's/^scores\.\([a-z]*:9\|[a-z]*:10\)\./\1 /p' | sort >kept.txt
+flat eval.json | sed -n 's/^sets\.0\.\([a-z_]* [0-9].*\)/test:9 \1/p' | grep -v -e ' samples ' -e ' tokens ' -e ' chance ' |
+    sort | cmp -s - kept.txt || fail "kept is $(cat kept.txt)"
 refuses 1 "no run 'second'" "$locus" eval second
 refuses 2 "lengths" "$locus" eval first --lengths 8,x
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Trees from end to end: train, resume after a kill, eval, generate, compare, and options that belong to other kinds of tasks.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+. "${LOCUS_SOURCE:?}/tests/cli/scored.inc"
 
 small="--dim 16 --heads 2 --layers 1 --feed-forward 32 --depth 2 --train-samples 100 --dev-samples 20 --test-samples 30
     --greedy-samples 10 --batch 10 --steps 40 --evaluate-every 10 --threads 1"
@@ -28,8 +29,13 @@ grep -q '"samples"' paths.json || fail "no samples of a depth"
 recorded=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' paths.json)
 measured=$(sed -n 's/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' eval.json)
 [ -n "$recorded" ] && [ "$recorded" = "$measured" ] || fail "eval says '$measured', the run '$recorded'"
+# shellcheck disable=SC2086
+"$locus" train --task tree-ops --order depth --encoding 'algebraic(group=tree:2)' $small --test-depths 1,3 --name paths >paths.txt
+tells paths.json paths.txt 'set|accuracy|exact|greedy exact|loss' ''
+"$locus" eval paths --depths 1,4 --json >eval.json
 "$locus" eval paths --depths 1,4 >eval.txt
-grep -q '^test:4' eval.txt || fail "eval of other depths: $(cat eval.txt)"
+scores eval.json eval.txt 'set|samples|accuracy|exact|greedy exact|loss|chance' ''
+grep -q '^test:1 ' eval.txt && grep -q '^test:4 ' eval.txt || fail "eval of other depths: $(cat eval.txt)"
 
 # Trees are generated, and printed as trees.
 "$locus" generate paths -n 4 >generated
