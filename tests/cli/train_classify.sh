@@ -3,6 +3,7 @@
 # Labelled sequences of one's own from end to end: inspect, train, eval with and without the training data, what sets
 # share, malformed lines, and options of other kinds.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+. "${LOCUS_SOURCE:?}/tests/cli/scored.inc"
 
 tiny="--dim 16 --heads 2 --layers 1 --feed-forward 32 --batch 8 --evaluate-every 20 --rate 3e-3 --threads 1"
 
@@ -27,7 +28,14 @@ awk -v a="$trained" 'BEGIN { exit !(a > 0.8) }' || fail "accuracy '$trained'"
 [ -s runs/own/vocabulary.json ] || fail "the vocabulary is not kept"
 
 # The same scores from the same file; another file alone, by the vocabulary that was kept; not without either.
-"$locus" eval own --data all.tsv --json | grep -q "\"accuracy\":[[:space:]]*$trained" || fail "eval says something else"
+"$locus" eval own --data all.tsv --json >eval.json
+grep -q "\"accuracy\":[[:space:]]*$trained" eval.json || fail "eval says something else"
+"$locus" eval own --data all.tsv >said
+scores eval.json said 'set|samples|accuracy|loss|chance|majority' ''
+# shellcheck disable=SC2086
+"$locus" train --task classify --data all.tsv --encoding none $tiny --steps 300 --name own >said 2>err
+tells own.json said 'set|accuracy|loss|chance|majority' \
+    "Chance is one of the labels; majority is the share of the most common one."
 printf 'a0 a1 a2 a3 new\tup\nb0 b1 b2\tdown\n' >more.tsv
 "$locus" eval own --test more.tsv >said 2>err || fail "another file: $(cat err)"
 grep -q '^test *2 ' said || fail "not both samples: $(cat said)"

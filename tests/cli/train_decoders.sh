@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Problems, text and expressions from end to end: train, kill and resume, eval, compare, and options of other kinds.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+. "${LOCUS_SOURCE:?}/tests/cli/scored.inc"
 
 tiny="--dim 16 --heads 2 --layers 1 --feed-forward 32 --dev-samples 8 --test-samples 12 --batch 4 --steps 30 --evaluate-every 10
     --threads 1"
@@ -34,7 +35,12 @@ for task in addition substring-index; do
         agrees "$task" "$name" "$task.json"
     done
     [ -z "$(scored "$task.json" exact)" ] || fail "$task has whole sequences right"
-    "$locus" eval "$task" | grep -q '^set .*solved' || fail "no column of what is solved"
+    # shellcheck disable=SC2086
+    "$locus" train --task "$task" --encoding 'rope(values=on)' $tiny --sequence 40 --greedy-samples 6 --name "$task" >said
+    tells "$task.json" said 'set|solved|loss|accuracy' \
+        "Problems solved to the letter by greedy decoding; nats a character, and characters right, under teacher forcing."
+    "$locus" eval "$task" >said
+    scores eval.json said 'set|samples|solved|loss|accuracy' ''
 done
 # shellcheck disable=SC2086
 "$locus" train --task substring-search --encoding rope $tiny --sequence 40 --name search --json >search.json 2>err ||
@@ -61,6 +67,12 @@ awk -v loss="$(scored text.json loss)" -v perplexity="$(scored text.json perplex
     'BEGIN { p = exp(loss) / perplexity - 1; b = loss / log(2) / bits - 1
         exit !(loss > 0 && p < 1e-9 && p > -1e-9 && b < 1e-9 && b > -1e-9) }' || fail "scores of text: $(cat text.json)"
 agrees text perplexity text.json
+"$locus" eval text >said
+scores eval.json said 'set|samples|loss|perplexity|bits per byte|accuracy' ''
+# shellcheck disable=SC2086
+"$locus" train --task text --encoding rope $tiny --sequence 24 --name text >said
+tells text.json said 'set|loss|perplexity|bits per byte|accuracy' \
+    "Perplexity is exp(loss), loss in nats a token; bits per byte of the text that the tokens stand for."
 # Epochs are counted by a number of windows that is really there.
 # shellcheck disable=SC2086
 refuses 1 "99999 sequences of 24 tokens: the train set in 'data/text' has" "$locus" train --task text --encoding rope $tiny --sequence 24 \
@@ -85,6 +97,8 @@ for target in digit parity; do
     for each in accuracy chance majority; do
         agrees "$name" "$each" "$target.json"
     done
+    "$locus" eval "$name" >said
+    scores eval.json said 'set|samples|accuracy|loss|chance|majority' ''
     grep -q '"depth:3"' "$target.json" && grep -q '"length:9-16"' "$target.json" || fail "groups: $(cat "$target.json")"
 done
 [ "$(scored digit.json chance)" = 0.1 ] && [ "$(scored parity.json chance)" = 0.5 ] || fail "chance"

@@ -3,6 +3,7 @@
 # Images from end to end, on a few grey ones in CIFAR-10's format: train, resume in the middle of an epoch, eval of the test
 # set and of pictures, and data that are cut, mislabelled or missing.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+. "${LOCUS_SOURCE:?}/tests/cli/scored.inc"
 
 # record LABEL LETTER: an image of one grey, which is the letter's code
 record() {
@@ -23,7 +24,6 @@ small="--dim 16 --heads 2 --layers 2 --feed-forward 16 --train-samples 30 --test
 "$locus" train --task cifar10 --encoding 'algebraic(group=grid:2)' $small --name first >train.txt 2>err ||
     fail "train: $(cat err)"
 [ "$(grep -c '^locus: epoch [1-8] of 8: test ' err)" -ge 1 ] || fail "epochs: $(cat err)"
-grep -q '^set  *best to half  *accuracy  *at the end' train.txt && grep -q '^test  *[0-9.]* %' train.txt || fail "the table: $(cat train.txt)"
 # An epoch that takes longer than it is between two looks is told once all the same.
 # shellcheck disable=SC2086
 "$locus" train --task cifar10 --encoding rope $small --dim 96 --layers 4 --feed-forward 192 --epochs 2 --name slow >out 2>err ||
@@ -34,6 +34,8 @@ grep -q '^set  *best to half  *accuracy  *at the end' train.txt && grep -q '^tes
 for name in accuracy accuracy_half accuracy_last loss best_step; do
     grep -q "\"$name\"" train.json || fail "no $name: $(cat train.json)"
 done
+tells train.json train.txt 'set|best to half|accuracy|at the end|loss|best step' \
+    "Best accuracy of all epochs, best up to half of them, that of the last; loss and step of the best."
 grep -q '"exact"\|"greedy_exact"' train.json && fail "images are not decoded: $(cat train.json)"
 grep -q '"tokens_seen":[[:space:]]*24000,' train.json || fail "8 epochs of 30 images of 100 tokens: $(cat train.json)"
 
@@ -42,6 +44,8 @@ grep -q '"tokens_seen":[[:space:]]*24000,' train.json || fail "8 epochs of 30 im
 recorded=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' train.json)
 measured=$(sed -n 's/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' eval.json)
 [ -n "$recorded" ] && [ "$recorded" = "$measured" ] || fail "eval says '$measured', the run '$recorded'"
+"$locus" eval first --data data >eval.txt
+scores eval.json eval.txt 'set|samples|accuracy|loss|chance' ''
 "$locus" runs | grep -q ' cifar10  *algebraic.* –  *0 ' || fail "images have no embedding: $("$locus" runs)"
 "$locus" eval first --data data --set train | grep -q '^train  *30 ' || fail "eval of the training set"
 
@@ -51,7 +55,17 @@ measured=$(sed -n 's/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' eval.json)
 "$locus" eval first grey.ppm grey.pgm >named
 grep -q '^grey.ppm  *[a-z]* [0-9.]* %  *[a-z]* [0-9.]* %  *[a-z]* [0-9.]* %' named || fail "eval of a picture: $(cat named)"
 [ "$(sed -n 's/^grey.ppm *//p' named)" = "$(sed -n 's/^grey.pgm *//p' named)" ] || fail "PPM and PGM differ: $(cat named)"
-"$locus" eval first grey.ppm --json | grep -q '"probability"' || fail "eval of a picture --json"
+"$locus" eval first grey.ppm grey.pgm --json >named.json
+flat named.json | awk '{ key = $1; sub(/^[^ ]* /, ""); v[key] = $0 }
+    END { print "picture|class|or|or"
+        for (i = 0; i < 2; i++) {
+            line = v[i ".picture"]
+            for (k = 0; k < 3; k++)
+                line = line sprintf("|%s %.1f %%", v[i ".classes." k ".class"], 100 * v[i ".classes." k ".probability"])
+            print line
+            if (v[i ".class"] != v[i ".classes.0.class"]) print "another class"
+        } }' >wanted
+sed 's/   */|/g; s/ *$//' named | cmp -s - wanted || fail "eval of pictures: $(cat named named.json)"
 { printf 'P6\n64 48\n255\n'; head -c 9216 /dev/zero; } >large.ppm
 refuses 1 "'large.ppm' is 64×48 pixels: .*32×32" "$locus" eval first large.ppm
 refuses 1 "'large.ppm' is 64×48" "$locus" eval first grey.ppm large.ppm
