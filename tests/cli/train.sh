@@ -94,7 +94,17 @@ refuses 2 "lengths" "$locus" eval first --lengths 8,x
 # generate decodes a word with as many tokens as it may get.
 "$locus" generate first --input "1 2 3" >generated
 grep -q '^input  1 2 3$' generated && grep -q '^output' generated || fail "generate: $(cat generated)"
-[ "$("$locus" generate 1 -n 4 --json | grep -c '"exact"')" = 4 ] || fail "generate -n 4"
+"$locus" generate first --input "1 2 3" --json >json
+samples json generated
+for length in 5 30; do
+    "$locus" generate 1 -n 4 --length $length --json >json
+    "$locus" generate first -n 4 --length $length >generated
+    samples json generated
+    "$locus" data make copy --length $length --length-deviation "$((length / 10)).$((length % 10))" --symbols 6 --set test -n 4 -o test.jsonl --quiet
+    sed 's/.*"target_text": "\(.*\)"}/input  \1/' test.jsonl >inputs
+    grep '^input' generated | cmp -s - inputs || fail "not the test set of length $length: $(cat generated)"
+done
+[ "$("$locus" generate 1 | grep -c '^input')" = 3 ] || fail "how many are generated: $("$locus" generate 1)"
 refuses 2 "'7' is no symbol" "$locus" generate first --input "1 7"
 refuses 2 "empty" "$locus" generate first --input " "
 refuses 2 "one of them" "$locus" generate first --input "1" -n 3

@@ -42,7 +42,14 @@ grep -q '^test:1 ' eval.txt && grep -q '^test:4 ' eval.txt || fail "eval of othe
 [ "$(grep -c '^input  (' generated)" = 4 ] || fail "generate: $(cat generated)"
 [ "$(grep -c '^output .*  (right)$\|^output .*  (wrong)$' generated)" = 4 ] || fail "generate: $(cat generated)"
 [ "$(grep -c '^target ' generated)" = "$(grep -c '(wrong)$' generated)" ] || fail "targets: $(cat generated)"
-"$locus" generate paths -n 2 --depth 3 --json | grep -q '"target_text":' || fail "generate --json"
+"$locus" generate paths -n 4 --json >json
+samples json generated
+"$locus" generate paths -n 2 --depth 3 --json >json
+"$locus" generate paths -n 2 --depth 3 >generated
+samples json generated
+"$locus" data make tree-ops --order depth --depth 3 --set test -n 2 -o test.jsonl --quiet
+sed 's/.*"input_text": "\([^"]*\)".*/input  \1/' test.jsonl >inputs
+grep '^input' generated | cmp -s - inputs || fail "not the test set of depth 3: $(cat generated)"
 refuses 2 "input is for words" "$locus" generate paths --input "1 2"
 
 # Killed in the middle of an epoch again and again: the bits of one that was left alone.
