@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "io/file.h"
+#include "report/page/page.h"
 #include "report/page/report.h"
 #include "report/tables/summary.h"
 #include "train/configuration/config.h"
@@ -300,12 +301,143 @@ static void page_shows_tasks(void **state) {
     free(html);
 }
 
+/* ---- settings ---- */
+
+/* What the page says of a section of two rows: three runs with the seeds 3, 4, 3, and one with 5. */
+static void assert_setting(lab_summary_section section, const char *wanted) {
+    char *text = NULL;
+    size_t bytes = 0;
+    lab_run runs[] = {{.seed = 3, .machine = "a small one, 8 threads", .version = "0.1.0"},
+                      {.seed = 4, .machine = "another", .version = "0.1.0"},
+                      {.seed = 3, .machine = "a small one", .version = ""},
+                      {.seed = 5, .machine = "another", .version = NULL}};
+    const lab_run *first[] = {&runs[0], &runs[1], &runs[2]}, *second[] = {&runs[3]};
+    lab_summary_row rows[] = {{.runs = first, .run_count = 3}, {.runs = second, .run_count = 1}};
+    lab_page page = {.file = open_memstream(&text, &bytes)};
+    assert_non_null(page.file);
+    section.rows = rows;
+    section.row_count = 2;
+    section.class = lab_task_find(section.task)->class;
+    OK(lab_page_setting(&page, &section, &failed));
+    assert_int_equal(fclose(page.file), 0);
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+#define RUNS \
+    "<dt>Seeds</dt><dd>3, 4, 5</dd>\n" \
+    "<dt>Machine</dt><dd>a small one, 8 threads; another</dd>\n<dt>Version</dt><dd>0.1.0</dd>\n</dl>\n"
+
+static void settings_in_words(void **state) {
+    (void)state;
+    assert_setting(
+        (lab_summary_section){
+            .task = "addition",
+            .embedding_init = "scaled",
+            .measure = LAB_MEASURE_SOLVED,
+            .data = "of 2 digits",
+            .note = "a note",
+            .config = "{\"train_samples\": 0, \"dev_samples\": 16, \"test_samples\": 32, \"greedy_samples\": 8, "
+                      "\"decoder_layers\": 2, \"dim\": 64, \"heads\": 8, \"kv_heads\": 2, \"feed_forward\": 128, "
+                      "\"norm\": \"before\", \"output\": \"own\", \"dropout\": 0.1, \"attention_dropout\": 0.2, "
+                      "\"attention_dropout_on\": \"weights\", \"attention\": \"linear\", \"batch\": 4, \"steps\": 30, "
+                      "\"rate_initial\": 1e-07, \"rate_peak\": 0.002, \"rate_final\": 1e-09, \"warmup_share\": 0.05, "
+                      "\"weight_decay\": 0.01, \"clip\": 0.5, \"patience\": 7, \"position_scale\": \"sqrt-dim\", "
+                      "\"precision\": \"bf16\"}"},
+        "<dl>\n<dt>Task</dt><dd>addition: two numbers → their sum, digit by digit; of 2 digits; a note</dd>\n"
+        "<dt>Sequences</dt><dd>endless / 16 / 32 for training, development and test; endless ones are "
+        "drawn anew in every step</dd>\n"
+        "<dt>Solved</dt><dd>of 8 problems of the test set, decoded greedily</dd>\n"
+        "<dt>Model</dt><dd>decoder-only Transformer, 2 layers, dimension 64, 8 heads, feed-forward 128, "
+        "LayerNorm before each block, output weights own, dropout 0.1, attention dropout 0.2 on the "
+        "weights</dd>\n"
+        "<dt>Attention</dt><dd>linear, where it can be</dd>\n"
+        "<dt>Heads of keys and values</dt><dd>2, shared by groups of 4 heads of queries</dd>\n"
+        "<dt>Training</dt><dd>AdamW (weight decay 0.01), batch 4, 30 steps, learning rate from 1e-07 up "
+        "to 0.002, by a cosine down to 1e-09, warm-up 5 % of the steps, gradients clipped at norm 0.5, "
+        "ended after 7 evaluations without a better one</dd>\n"
+        "<dt>Precision</dt><dd>products of matrices rounded to bfloat16, all else in float32</dd>\n"
+        "<dt>Embeddings</dt><dd>scaled: drawn from N(0, 1/D), times √D at the input, and so is what is "
+        "added to them</dd>\n" RUNS);
+    assert_setting((lab_summary_section){.task = "addition",
+                                         .embedding_init = "plain",
+                                         .measure = LAB_MEASURE_LOSS,
+                                         .config = "{\"train_samples\": 9, \"logit_scale\": \"inverse-sqrt-dim\"}"},
+                   "<dl>\n<dt>Task</dt><dd>addition: two numbers → their sum, digit by digit</dd>\n"
+                   "<dt>Sequences</dt><dd>9 / endless / endless for training, development and test; endless ones "
+                   "are drawn anew in every step</dd>\n"
+                   "<dt>Embeddings</dt><dd>plain: drawn from N(0, 0.02²), unscaled at the input, divided by √D as "
+                   "output projection</dd>\n" RUNS);
+    assert_setting((lab_summary_section){.task = "text",
+                                         .embedding_init = "unit",
+                                         .config = "{\"test_samples\": 5, \"epochs\": 3, \"steps\": 0}"},
+                   "<dl>\n<dt>Task</dt><dd>text: text → its next token</dd>\n"
+                   "<dt>Windows</dt><dd>all / all / 5 for training, development and test</dd>\n"
+                   "<dt>Training</dt><dd>AdamW (weight decay ?), batch ?, 3 epochs, learning rate from ? up to ?, "
+                   "by a cosine down to ?, warm-up ? of the steps</dd>\n"
+                   "<dt>Embeddings</dt><dd>unit: drawn from N(0, 1), times √D at the input, unscaled as output "
+                   "projection (the published code)</dd>\n" RUNS);
+    assert_setting((lab_summary_section){.task = "listops",
+                                         .embedding_init = "own words",
+                                         .chance = 0.1,
+                                         .majority = 0.25,
+                                         .config =
+                                             "{\"pretrained_digest\": \"12ab\", \"encoder_layers\": 3, \"dim\": 32, "
+                                             "\"heads\": 4, \"feed_forward\": 48, \"kv_heads\": 1, \"clip\": 0, "
+                                             "\"train_samples\": 1, \"dev_samples\": 2, \"test_samples\": 3}"},
+                   "<dl>\n<dt>Task</dt><dd>listops: expression over digits → its value, or whether that is odd</dd>\n"
+                   "<dt>Chance</dt><dd>10.0 % of the expressions at random, 25.0 % by always giving the most "
+                   "common class</dd>\n"
+                   "<dt>Samples</dt><dd>1 / 2 / 3 expressions for training, development and test; data seed "
+                   "?</dd>\n"
+                   "<dt>Model</dt><dd>pretrained encoder (12ab), 3 layers, dimension 32, 4 heads, feed-forward 48; "
+                   "a classifier behind its first token</dd>\n"
+                   "<dt>Heads of keys and values</dt><dd>1, shared by groups of 4 heads of queries</dd>\n" RUNS);
+    assert_setting((lab_summary_section){.task = "listops", .embedding_init = "own words", .config = "{\"dim\": 8}"},
+                   "<dl>\n<dt>Task</dt><dd>listops: expression over digits → its value, or whether that is odd</dd>\n"
+                   "<dt>Model</dt><dd>encoder, ? layers, dimension 8, ? heads, feed-forward ?, LayerNorm ? each "
+                   "block, a linear classifier on the first token, dropout ?, attention dropout ? on the ?</dd>\n"
+                   "<dt>Embeddings</dt><dd>own words</dd>\n" RUNS);
+    assert_setting(
+        (lab_summary_section){.task = "cifar10",
+                              .embedding_init = "unit",
+                              .config = "{\"optimizer_decay\": \"coupled\", \"schedule\": \"steps\", \"classes\": 4, "
+                                        "\"epochs\": 20, \"rate_peak\": 0.1, \"rate_factor\": 0.5, \"rate_epochs\": 6, "
+                                        "\"label_smoothing\": 0.1, \"augment\": \"none\"}"},
+        "<dl>\n<dt>Task</dt><dd>cifar10: 32×32 photographs → 10 classes</dd>\n"
+        "<dt>Chance</dt><dd>25.0 % of the images: there are 4 classes, as many images of each</dd>\n"
+        "<dt>Regularisation</dt><dd>stochastic depth 0 times the layer from 0, survivors rescaled, "
+        "label smoothing 0.1, weight decay ?</dd>\n"
+        "<dt>Augmentation</dt><dd>none, crop, flip</dd>\n"
+        "<dt>Training</dt><dd>Adam (weight decay ? in the gradient), batch ?, 20 epochs, learning rate "
+        "0.1, times 0.5 every 6 epochs</dd>\n" RUNS);
+    assert_setting((lab_summary_section){.task = "cifar10",
+                                         .embedding_init = "unit",
+                                         .config = "{\"stochastic_depth\": 0.25, \"survivors\": \"kept\"}"},
+                   "<dl>\n<dt>Task</dt><dd>cifar10: 32×32 photographs → 10 classes</dd>\n"
+                   "<dt>Chance</dt><dd>10.0 % of the images: there are 10 classes, as many images of each</dd>\n"
+                   "<dt>Regularisation</dt><dd>stochastic depth 0.25 times the layer from 0, survivors kept, label "
+                   "smoothing 0, weight decay ?</dd>\n" RUNS);
+    /* Four letters and an end in each sample: one target in five is the end, however many letters there are. */
+    assert_setting((lab_summary_section){.task = "copy",
+                                         .embedding_init = "scaled",
+                                         .data = "words",
+                                         .config = "{\"length_mean\": 4, \"length_deviation\": 0, \"symbols\": 20}"},
+                   "<dl>\n<dt>Task</dt><dd>copy: w → w; words</dd>\n"
+                   "<dt>Chance</dt><dd>20.0 % of the tokens, by always guessing the most common one</dd>\n"
+                   "<dt>Embeddings</dt><dd>scaled: drawn from N(0, 1/D), times √D at the input, unscaled as output "
+                   "projection</dd>\n" RUNS);
+    assert_setting((lab_summary_section){.task = "copy", .embedding_init = "scaled", .config = "no JSON"},
+                   "<dl>\n<dt>Task</dt><dd>copy: w → w</dd>\n"
+                   "<dt>Embeddings</dt><dd>scaled: drawn from N(0, 1/D), times √D at the input, unscaled as output "
+                   "projection</dd>\n" RUNS);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sections_know_their_measure),
-        cmocka_unit_test(targets_never_mix),
-        cmocka_unit_test(json_says_what_is_measured),
-        cmocka_unit_test(page_shows_tasks),
+        cmocka_unit_test(sections_know_their_measure), cmocka_unit_test(targets_never_mix),
+        cmocka_unit_test(json_says_what_is_measured),  cmocka_unit_test(page_shows_tasks),
+        cmocka_unit_test(settings_in_words),
     };
     return cmocka_run_group_tests(tests, make_store, scratch_remove);
 }
