@@ -97,6 +97,13 @@ shown group cycle:1 --from 0 --to 0
 shown group cycle:40
 shown group cycle:6 --from 1 --to 4 # both ways are three steps: the one that does not pass 0
 shown group cycle:6 --from 4 --to 1
+shown group 'cycle:9*cycle:5' --from '(8,4)' --to '(1,1)' # both coordinates the short way, past 0
+shown group 'seq*tree:2*seq' --from '(0,1,1)' --to '(1,2,2)'
+shown group tree:2 --from 1+2+1+2+1+2+1+2+1+2+1+2+1 --to 1+2+1+2+1+2+1+2+1+2+1+2+2
+shown group seq --from 2 --to 29 # more numbers than there is room for
+shown group grid:2 --from '(-3,1)' --to '(0,-1)'
+shown group tree:3
+shown group 'tree:2*tree:1'
 shown similarity 'algebraic(group=seq*cycle:4)' --positions '(-1,0),(-1,1),(0,3),(2,2)' --origin '(0,1)' --heads 1 --head-dim 4
 shown similarity 'algebraic(group=cycle:3*tree:2)' --positions '(0,0),(1,1),(2,1+2)' --origin '(0,2)' --heads 2 --head-dim 4
 shown similarity 'alibi(group=cycle:4)' --positions 0:4 --origin 1 --heads 2
