@@ -35,7 +35,14 @@ grep -q "· seed 1: already done" err || fail "another seed than was asked for: 
 cmp table table2 || fail "another table"
 # shellcheck disable=SC2086
 "$locus" compare --task copy --encodings 'rope,none' --seeds 2 $small --no-page --json >table.json 2>err
-[ "$(grep -c 'already done' err)" = 2 ] && [ "$(grep -c 'done in' err)" = 2 ] || fail "cells: $(cat err)"
+sed 's/ in [0-9.]* s$/ in TIME/' err >told
+cat >wanted <<'END'
+locus: [1/4] copy · rope · seed 0: already done
+locus: [2/4] copy · none · seed 0: done in TIME
+locus: [3/4] copy · rope · seed 1: already done
+locus: [4/4] copy · none · seed 1: done in TIME
+END
+cmp -s told wanted || fail "cells: $(cat err)"
 grep -q '"none"' table.json || fail "JSON: $(cat table.json)"
 # shellcheck disable=SC2086
 "$locus" compare --task copy --encodings 'none' --seeds 2 $small --no-page --json --quiet 2>err >/dev/null
@@ -48,6 +55,22 @@ got=0
 [ "$got" = 1 ] || fail "a failing cell ended with $got"
 grep -q '^locus: copy · learned(size=3, deviation=1) · seed 0: ' err || fail "a failing cell said: $(cat err)"
 grep -q '^sinusoidal' table || fail "the other cell is missing: $(cat table)"
+
+# What differs between cells stands in their names, in the order in which they are trained.
+# shellcheck disable=SC2086
+"$locus" compare --task copy,reverse --encodings rope --embedding-init both $small --steps 1 --vary rate=1e-3,2e-3 --seed 7 --no-page \
+    --store names/locus.db 2>err >/dev/null || fail "names: $(cat err)"
+sed 's/: done in .*//' err >told
+i=0
+for task in copy reverse; do
+    for rate in 1e-3 2e-3; do
+        for init in scaled unit; do
+            i=$((i + 1))
+            echo "locus: [$i/8] $task · rope · rate $rate · $init · seed 7"
+        done
+    done
+done >wanted
+cmp -s told wanted || fail "names: $(cat err)"
 
 # Ctrl-C stops all cells cleanly and says how to go on: not with --restart, which would begin again.
 "$locus" compare --task copy --encodings none,rope --jobs 2 --threads 1 --steps 100000 --no-page --restart \

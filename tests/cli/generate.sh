@@ -37,6 +37,19 @@ grep -q "\"prompt\":[[:space:]]*\"$prompt\"" json && grep -q '"tokens":[[:space:
     fail "--json: $(cat json)"
 text=$(sed -n 's/.*"text":[[:space:]]*"\(.*\)",$/\1/p' json)
 [ "$prompt$text" = "$(cat whole)" ] || fail "--json says '$text'"
+# As many ids as tokens, and as many tokens of the prompt as letters; a letter is always the same id, and no other letter's.
+"$locus" generate add --prompt "$prompt" --tokens 60 --temperature 3 --json >json
+flat json | awk -v letters=${#prompt} '
+    $1 == "prompt_tokens" && $2 != letters { exit bad = 1 }
+    $1 == "tokens" { tokens = $2 }
+    $1 == "text" { sub(/^text /, ""); text = $0 }
+    $1 ~ /^token_ids/ {
+        letter = substr(text, ++ids, 1)
+        if (letter in id && id[letter] != $2 || $2 in of && of[$2] != letter) exit bad = 1
+        id[letter] = $2
+        of[$2] = letter
+    }
+    END { exit bad || ids != tokens || ids != 60 || length(text) != 60 }' || fail "ids: $(cat json)"
 [ "$("$locus" generate add --prompts prompts --tokens 9 --json | grep -c '"text"')" = 3 ] || fail "--prompts --json"
 
 # The same seed draws the same; another one something else; one token to choose from is greedy.
@@ -105,6 +118,14 @@ rm -r folder # a run has what it needs
 [ "$(head -c 5 first)" = 'Bär ' ] && grep -q '^Bär ' first || fail "text: $(cat first)"
 "$locus" generate bytes --prompt 'Bär ' --tokens 30 --seed 1 | cmp - first || fail "text, the same seed"
 "$locus" generate bytes --prompt 'Bär ' --tokens 30 --seed 2 | cmp -s - first && fail "text, another seed"
+# Text is drawn at temperature 0.8 from the likeliest 0.95; from all, or hotter or colder, it is another.
+"$locus" generate bytes --prompt 'Bär ' --tokens 200 --seed 1 >drawn
+"$locus" generate bytes --prompt 'Bär ' --tokens 200 --seed 1 --temperature 0.8 --top-p 0.95 --top-k 0 | cmp - drawn ||
+    fail "how text is drawn"
+for other in "--temperature 0.85" "--temperature 0.75" "--top-p 0.9" "--top-p 1" "--top-k 3"; do
+    # shellcheck disable=SC2086
+    "$locus" generate bytes --prompt 'Bär ' --tokens 200 --seed 1 $other | cmp -s - drawn && fail "text is drawn alike with $other"
+done
 # Whatever is drawn, what is printed is UTF-8.
 if command -v iconv >/dev/null; then
     "$locus" generate bytes --prompt 'a' --tokens 400 --temperature 50 --top-p 1 >wild

@@ -100,7 +100,7 @@ shown group cycle:6 --from 4 --to 1
 shown group 'cycle:9*cycle:5' --from '(8,4)' --to '(1,1)' # both coordinates the short way, past 0
 shown group 'seq*tree:2*seq' --from '(0,1,1)' --to '(1,2,2)'
 shown group tree:2 --from 1+2+1+2+1+2+1+2+1+2+1+2+1 --to 1+2+1+2+1+2+1+2+1+2+1+2+2
-shown group seq --from 2 --to 29 # more numbers than there is room for
+shown group seq --from 2 --to 40 # more numbers than there is room for
 shown group grid:2 --from '(-3,1)' --to '(0,-1)'
 shown group tree:3
 shown group 'tree:2*tree:1'
