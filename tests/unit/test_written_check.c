@@ -206,6 +206,180 @@ static void test_long_numbers(void **state) {
     assert_ptr_equal(found.end, strstr(text, " %"));
 }
 
+/* The number at the `skip`-th byte of a text. */
+static lab_written_number read_at(const char *text, size_t skip) {
+    lab_written_number found;
+    if (!lab_written_number_read(text, text + skip, &found))
+        fail_msg("no number in '%s'", text);
+    return found;
+}
+
+static void test_same_numbers(void **state) {
+    static const struct {
+        const char *wanted, *found;
+        bool same;
+    } cases[] = {
+        {"100", "100.00", true}, {"100.0", "100", true},   {"0.50", "0.5", true},    {"1,000", "1000.0", true},
+        {"1", "10", false},      {"10", "1", false},       {"0.5", "0.05", false},   {"5", "-5", true},
+        {"-5", "5", false},      {"-5", "-5.0", true},     {"+5", "-5", false},      {"+5", "+5", true},
+        {"5", "+5", true},       {"0.10", "0.101", false}, {"1.0", "1.00000", true}, {"20", "2", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const bool signs[2] = {strchr("+-", *cases[i].wanted) != NULL, strchr("+-", *cases[i].found) != NULL};
+        const lab_written_number wanted = read_at(cases[i].wanted, signs[0]), found = read_at(cases[i].found, signs[1]);
+        if (lab_written_number_is(&wanted, &found) != cases[i].same)
+            fail_msg("%s is %s%s", cases[i].found, cases[i].same ? "not taken for " : "taken for ", cases[i].wanted);
+    }
+}
+
+/* A sign stands where a number may begin; between two numbers a dash is none. */
+static void test_signs(void **state) {
+    static const struct {
+        const char *text;
+        size_t at;
+        char sign;
+    } cases[] = {
+        {"-5", 1, '-'},
+        {"+5", 1, '+'},
+        {" -5", 2, '-'},
+        {"(-5", 2, '-'},
+        {"|-5", 2, '-'},
+        {"*+5", 2, '+'},
+        {"[-5", 2, '-'},
+        {"=-5", 2, '-'},
+        {"4-5", 2, 0},
+        {"a+5", 2, 0},
+        {"5", 0, 0},
+        {"\n-5", 2, '-'},
+        {")-5", 2, 0},
+        {"--5", 2, 0},
+        {" 5", 1, 0},
+        {"\xe2\x88\x92"
+         "5",
+         3, '-'},
+        {" \xe2\x88\x92"
+         "5",
+         4, '-'},
+        {"4\xe2\x88\x92"
+         "5",
+         4, 0},
+        {"4\xe2\x80\x93"
+         "5",
+         4, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (read_at(cases[i].text, cases[i].at).sign != cases[i].sign)
+            fail_msg("'%s' has another sign", cases[i].text);
+}
+
+/* Commas part groups of three digits before the point; a point is one before a digit. */
+static void test_groups(void **state) {
+    static const struct {
+        const char *text, *digits;
+        size_t bytes, decimals;
+    } cases[] = {
+        {"1,234,567", "1234567", 9, 0}, {"1,23", "1", 1, 0},  {"1,2345", "1", 1, 0}, {"12,345.67", "12345.67", 9, 2},
+        {"0.123,456", "0.123", 5, 3},   {"7.", "7", 1, 0},    {"7.x", "7", 1, 0},    {"1,a23", "1", 1, 0},
+        {"1,2a3", "1", 1, 0},           {"1,23a", "1", 1, 0}, {"5 000", "5", 1, 0},  {"3.140", "3.140", 5, 3},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lab_written_number found = read_at(cases[i].text, 0);
+        assert_string_equal(found.digits, cases[i].digits);
+        assert_ptr_equal(found.end, cases[i].text + cases[i].bytes);
+        assert_int_equal(found.decimals, cases[i].decimals);
+    }
+}
+
+/* A sign of per cent behind the last of a list is that of all. */
+static void test_percents(void **state) {
+    static const struct {
+        const char *text;
+        bool percent;
+    } cases[] = {
+        {"5 %", true},
+        {"5", false},
+        {"5%", true},
+        {"5 per cent", true},
+        {"5 per day", false},
+        {"5\xc2\xa0%", true},
+        {"5\xe2\x80\xaf%", true},
+        {"5\n%", true},
+        {"5, 6 and 7 %", true},
+        {"5, 6 and 7", false},
+        {"5, and 7 %", true},
+        {"5 or 7 %", true},
+        {"5 to 7 %", true},
+        {"5\xe2\x80\x93"
+         "7 %",
+         true},
+        {"5/7 %", true},
+        {"5 / 7 %", true},
+        {"5, x 7 %", false},
+        {"5 and a 7 %", false},
+        {"5; 7 %", false},
+        {"5 with 7 %", false},
+        {"5, 6, 7, 8, 9 %", true},
+        {"5 to 2026-11 of 7 %", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lab_written_number found = read_at(cases[i].text, 0);
+        if (lab_written_number_is_percent(cases[i].text, &found) != cases[i].percent)
+            fail_msg("'%s' is %sper cent", cases[i].text, cases[i].percent ? "not " : "");
+    }
+}
+
+static void test_shares(void **state) {
+    static const struct {
+        const char *text, *of; /* NULL: no share */
+    } cases[] = {
+        {"18 of 20", "20"},
+        {"18 of the 20", "20"},
+        {"18 of all 1,020", "1020"},
+        {"18\nof  20", "20"},
+        {"18.0 of 20", NULL},
+        {"18 of 20.5", NULL},
+        {"18 of 20 %", NULL},
+        {"18 off 20", NULL},
+        {"18 of2", NULL},
+        {"18 of them", NULL},
+        {"18 of all", NULL},
+        {"18 to 20", NULL},
+        {"18 of\xc2\xa0"
+         "20",
+         "20"},
+        {"18 of a 20", NULL},
+        {"18", NULL},
+        {"18 of their 20", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lab_written_number found = read_at(cases[i].text, 0);
+        lab_written_number second;
+        const bool share = lab_written_number_counts(cases[i].text, &found, &second);
+        if (share != (cases[i].of != NULL))
+            fail_msg("'%s' is %sa share", cases[i].text, share ? "" : "no ");
+        if (share)
+            assert_string_equal(second.digits, cases[i].of);
+    }
+}
+
+/* Digits inside a word or behind a point are none, nor is a version. */
+static void test_next_numbers(void **state) {
+    static const char text[] = "a1 .2 _3 v4x 1.2.3 5x, 6";
+    lab_written_number found;
+    (void)state;
+    assert_true(lab_written_number_next(text, text, &found));
+    assert_string_equal(found.digits, "5");
+    assert_true(lab_written_number_next(text, found.end, &found));
+    assert_string_equal(found.digits, "6");
+    assert_false(lab_written_number_next(text, found.end, &found));
+    assert_true(lab_written_number_next("9", "9", &found));
+}
+
 static void test_numbers(void **state) {
     (void)state;
     passes("5,000 steps of 32, 2026-11-21, locus 0.1.0, `0.123` and N(0, 1), 2 to 3 seeds, 100 steps\n");
@@ -305,9 +479,14 @@ static void test_links(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_true),   cmocka_unit_test(test_every_digit),       cmocka_unit_test(test_dates),
-        cmocka_unit_test(test_links),  cmocka_unit_test(test_long_numbers),      cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_counts), cmocka_unit_test(test_rows_of_no_scheme), cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_true),         cmocka_unit_test(test_every_digit),
+        cmocka_unit_test(test_dates),        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_long_numbers), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_same_numbers), cmocka_unit_test(test_signs),
+        cmocka_unit_test(test_groups),       cmocka_unit_test(test_percents),
+        cmocka_unit_test(test_shares),       cmocka_unit_test(test_next_numbers),
+        cmocka_unit_test(test_counts),       cmocka_unit_test(test_rows_of_no_scheme),
+        cmocka_unit_test(test_verdicts),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
