@@ -444,7 +444,8 @@ size_t cli_choice(const cli_arguments *arguments, const char *name) {
     size_t index = index_of(arguments, name), choice = 0;
     const cli_option *option = cli_option_at(arguments->command, index);
     assert(option && option->kind == CLI_CHOICE);
-    return find_choice(option->value, arguments->values[index].text, &choice) ? choice : 0;
+    (void)find_choice(option->value, arguments->values[index].text, &choice); /* parsing has refused all others */
+    return choice;
 }
 
 size_t cli_list(const cli_arguments *arguments, const char *name, char ***items) {

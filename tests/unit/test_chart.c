@@ -87,6 +87,64 @@ static void few_values_have_places(void **state) {
     }
 }
 
+static void assert_frame(const lab_chart *chart, const double wanted[4]) {
+    const lab_frame frame = lab_frame_of(chart);
+    const double got[4] = {frame.x_low, frame.x_high, frame.y_low, frame.y_high};
+    for (size_t i = 0; i < 4; i++)
+        if (!(fabs(got[i] - wanted[i]) < 1e-12))
+            fail_msg("%s: %.15g, not %.15g", (const char *const[]){"x_low", "x_high", "y_low", "y_high"}[i], got[i],
+                     wanted[i]);
+}
+
+/* Ranges hold all values and their bands with 6 % of room, or a factor of 1.15, unless the chart says them; what is no
+ * number, and on a logarithmic axis what is not above 0, is passed over. */
+static void ranges_fit(void **state) {
+    (void)state;
+    const double x[] = {3, -2, 5}, y[] = {2, 4, 12}, low[] = {1, (double)NAN, 11}, high[] = {3, (double)NAN, 21};
+    const double wild[] = {-1, 0, 10}, one[] = {7, 7, 7};
+    lab_series series[2] = {{.name = "a", .count = 3, .x = x, .y = y}, {.name = "b", .count = 1, .x = wild, .y = wild}};
+    lab_chart chart = {.id = "c", .width = 460, .height = 300, .series = series, .series_count = 1};
+    lab_frame frame = lab_frame_of(&chart);
+    assert_true(frame.left == 50 && frame.right == 446 && frame.top == 28 && frame.bottom == 258 && !frame.log_y);
+    assert_frame(&chart, (const double[]){-2, 5, 1.4, 12.6});
+    series[0].low = low;
+    series[0].high = high;
+    assert_frame(&chart, (const double[]){-2, 5, -0.2, 22.2});
+    series[0].count = 2; /* the second has a value and no band */
+    assert_frame(&chart, (const double[]){-2, 3, 1 - 0.18, 4 + 0.18});
+    chart.log_y = true;
+    assert_frame(&chart, (const double[]){-2, 3, 1 / 1.15, 4 * 1.15});
+    chart.series_count = 2; /* the other's -1 is no value of this axis */
+    assert_frame(&chart, (const double[]){-2, 3, 1 / 1.15, 4 * 1.15});
+    chart.log_y = false;
+    assert_frame(&chart, (const double[]){-2, 3, -1.3, 4.3});
+    chart.series = &series[1];
+    chart.series_count = 1;
+    series[1].count = 3;
+    chart.log_y = true;
+    assert_frame(&chart, (const double[]){-1, 10, 10 / 1.15, 11.5});
+    series[1].x = series[1].y = one;
+    assert_frame(&chart, (const double[]){7, 8, 7 / 1.15, 7 * 1.15});
+    chart.log_y = false;
+    assert_frame(&chart, (const double[]){7, 8, 6.5, 7.5});
+    chart.x_low = 1;
+    chart.x_high = 2;
+    assert_frame(&chart, (const double[]){1, 2, 6.5, 7.5});
+    chart.y_low = -3;
+    chart.y_high = -2;
+    assert_frame(&chart, (const double[]){1, 2, -3, -2});
+    chart = (lab_chart){.id = "c", .width = 460, .height = 300};
+    assert_frame(&chart, (const double[]){0, 1, 0.5, 1.5});
+    chart.log_y = true;
+    assert_frame(&chart, (const double[]){0, 1, 1 / 1.15, 1.15});
+    static const char *const names[] = {"one", "two\nlines"};
+    chart.x_names = names;
+    chart.x_name_count = 1;
+    assert_true(lab_frame_of(&chart).bottom == 258);
+    chart.x_name_count = 2;
+    assert_true(lab_frame_of(&chart).bottom == 244);
+}
+
 /* ---- lines ---- */
 
 static double off_line(lab_point at, const lab_point *line, size_t count) {
@@ -384,6 +442,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_have_places),
         cmocka_unit_test(few_values_have_places),
+        cmocka_unit_test(ranges_fit),
         cmocka_unit_test(lines_keep_their_shape),
         cmocka_unit_test(paths_are_read_back),
         cmocka_unit_test(numbers_are_read_back),

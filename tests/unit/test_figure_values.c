@@ -119,6 +119,36 @@ static void test_similarity_of_tables(void **state) {
     lab_similarity_free(&similarity);
 }
 
+/* A row of zeros is like nothing, whether it is the origin's or another's. */
+static void test_similarity_of_nothing(void **state) {
+    (void)state;
+    locus_group *group = NULL;
+    locus_path *paths[3] = {NULL};
+    rig r;
+    rig_ok(locus_group_parse("seq", &group, error));
+    rig_bind(&r, "learned(size=3)", rig_shape(1, 2, 0, 2), 7);
+    static const double rows[3][2] = {{3, 4}, {0, 0}, {-4, 3}};
+    assert_int_equal(rig_elements(&r.info[0]), 6);
+    memcpy(r.values[0].data, rows, sizeof rows);
+    rig_ok(locus_binding_update(&r.binding, r.values, r.count, error));
+    for (size_t i = 0; i < 3; i++)
+        rig_ok(locus_path_parse(group, (const char[]){(char)('0' + i), '\0'}, &paths[i], error));
+    const lab_figure_subject subject = {r.encoding, r.binding, &r.shape, 0};
+    static const double wanted[3][3] = {{1, 0, 0}, {0, 0, 0}, {0, 0, 1}};
+    for (size_t origin = 0; origin < 3; origin++) {
+        lab_similarity similarity;
+        rig_ok(
+            lab_similarity_compute(&similarity, &subject, (const locus_path *const *)paths, 3, paths[origin], error));
+        for (size_t i = 0; i < 3; i++)
+            assert_near(similarity.mean[i], wanted[origin][i]);
+        lab_similarity_free(&similarity);
+    }
+    for (size_t i = 0; i < 3; i++)
+        locus_path_destroy(&paths[i]);
+    locus_group_destroy(&group);
+    rig_close(&r);
+}
+
 /* ---- spectra ---- */
 
 /* Vectors of the reflections of one generator; a last pair of equal ones is nothing. */
@@ -192,7 +222,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernel_of_heads),       cmocka_unit_test(test_kernel_of_tables),
         cmocka_unit_test(test_similarity_of_heads),   cmocka_unit_test(test_similarity_of_tables),
-        cmocka_unit_test(test_angles_of_reflections), cmocka_unit_test(test_angles_of_cycles),
+        cmocka_unit_test(test_similarity_of_nothing), cmocka_unit_test(test_angles_of_reflections),
+        cmocka_unit_test(test_angles_of_cycles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
