@@ -85,6 +85,8 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says encodings chebyshev
     says encodings t5 --json
     says encodings scores
+    says encodings t5 --format csv
+    says encodings --format csv
     says encodings rop
     says encodings a b
 

@@ -448,8 +448,15 @@ static void test_verdicts(void **state) {
             snprintf(own, sizeof own, "**[%s](x.json#claim/%s/%s)**\n", name, one->claim->id, one->variant);
             assert_int_equal(check(own), verdict != (int)one->verdict);
             assert_int_equal(check(name), 1);
+            snprintf(own, sizeof own, "[so it is %s, they say](x.json#claim/%s/%s)\n",
+                     (const char *const[]){"open", "supported", "contradicted"}[verdict], one->claim->id, one->variant);
+            assert_int_equal(check(own), verdict != (int)one->verdict);
         }
     }
+    char silent[256];
+    snprintf(silent, sizeof silent, "[so it is](x.json#claim/%s/%s)\n", findings.findings[0].claim->id,
+             findings.findings[0].variant);
+    fails(silent, "'so it is' is said of 'claim/");
     passes("an open question, OPENED, UNSUPPORTED\n");
 }
 
