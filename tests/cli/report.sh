@@ -72,6 +72,7 @@ small='--steps 1 --rate 1e-12 --dim 16 --heads 2 --feed-forward 16 --layers 1 --
     for encoding in none alibi 'rope + decay(rate=0.9)' sinusoidal; do
         works train --task copy --length 5 --encoding "$encoding" $small
     done
+    works train --task reverse --length 5 --encoding 'algebraic(group=cycle:30)' $small
     works train --task tree-copy --depth 2 --encoding 'algebraic(group=tree:2)' $small
     works train --task tree-copy --depth 2 --encoding 'rope / alibi' --layers 2 $small
     works train --task tree-copy --depth 2 --encoding 'algebraic(group=tree:3, heads=shared)' --arity 3 $small

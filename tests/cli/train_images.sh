@@ -60,6 +60,11 @@ scores eval.json eval.txt 'set|samples|accuracy|loss|chance' ''
 "$locus" runs | grep -q ' cifar10  *algebraic.* –  *0 ' || fail "images have no embedding: $("$locus" runs)"
 "$locus" eval first --data data --set train | grep -q '^train  *30 ' || fail "eval of the training set"
 
+# The page shows the angles that its encoding turns by, of each axis of an image.
+"$locus" report -o page.html --quiet
+grep '^<div class="cell"><h4>axis' page.html >axes || true
+printf '<div class="cell"><h4>%s</h4>\n' 'axis 1: down the rows' 'axis 2: along a row' | cmp -s - axes || fail "axes: $(cat axes)"
+
 # Pictures: the class and its probability; the same for PPM and PNG, one channel or three.
 { printf 'P6\n32 32\n255\n'; head -c 3072 /dev/zero | tr '\0' 'B'; } >grey.ppm
 { printf 'P5\n32 32\n255\n'; head -c 1024 /dev/zero | tr '\0' 'B'; } >grey.pgm
