@@ -50,6 +50,19 @@ head -c 9 shown.ppm | grep -q '11 11' || fail "it is not of the model's size"
 
 # Files that sets share are told, and rows that the convolution leaves out.
 mkdir -p shared/blue && cp all/blue/0[0-2].ppm shared/blue
+noted() { # OPTIONS NOTE: what is told of the data, in one line or none
+    # shellcheck disable=SC2086
+    "$locus" compare --task images --data all --encodings rope $1 --list >said 2>err || fail "compare $1: $(cat err)"
+    if [ -n "$2" ]; then echo "locus: images: $2"; fi | cmp -s - err || fail "what is told of $1: $(cat err)"
+}
+share="development and 3 of 3 test samples stand in the training set, too: their scores say less"
+leave="the convolution's windows leave out the last"
+noted "--side 11" ""
+noted "--side 12" "$leave row and column of side 12, and nothing of side 11"
+noted "--side 13" "$leave two rows and columns of side 13, and nothing of side 11"
+noted "--side 11 --test shared" "0 of 6 $share"
+noted "--side 13 --test shared" "0 of 6 $share; $leave two rows and columns of side 13, and nothing of side 11"
+noted "--side 14 --test shared --dev shared" "3 of 3 $share"
 # shellcheck disable=SC2086
 "$locus" train --task images --data all --test shared --encoding rope $tiny --side 12 --augment none --name shared --quiet 2>err ||
     fail "shared: $(cat err)"

@@ -227,18 +227,21 @@ static void killed(void **state) {
     assert_string_equal(cells[0].message, "its process was ended by signal 9");
 }
 
-/* From then on nothing is started. */
+/* From then on nothing is started, and what runs is asked to end. */
 static void told_to_stop(void **state) {
     locus_error error;
     witness seen = {.stop_soon = true};
     (void)state;
-    for (size_t i = 0; i < CELLS; i++)
+    for (size_t i = 0; i < CELLS; i++) {
         fill_cell(&cells[i], "rope", 10 + i);
+        cells[i].config.steps = cells[i].config.evaluate_every = 1000000;
+    }
     lab_cells all = all_cells(1, &seen);
     seen.all = &all;
     assert_int_equal(lab_cells_run(&all, &error), LOCUS_OK);
     assert_int_equal(seen.ended, 1);
     assert_int_equal(lab_cells_ended(&all), 1);
+    assert_string_equal(cells[0].message, "its process was ended by signal 15"); /* it knows of no other way */
     assert_false(cells[1].finished || cells[1].reported);
 }
 

@@ -388,6 +388,10 @@ static void test_numbers(void **state) {
     fails("rope: 5.06\n", "7: 5.06 does not stand so"); /* of no column */
     fails("copy: 5.06, by Europe\n", "5.06 does not stand so");
     fails("Rope on\ncopy has\n5.06.\n\nRope on copy.\n\n- copy\n- rope: 5.06\n", "14: 5.06 does not stand so");
+    passes("5.06 is what rope\nhas on\ncopy\n");
+    fails("5.06 is what rope has\n\non copy\n", "5.06 does not stand so");
+    fails("5.06 is what rope has\n- on copy\n", "5.06 does not stand so");
+    fails("5.06 is what rope has\n| on copy\n", "5.06 does not stand so");
     passes("15.40 and 15.4 and 15.4 per cent\n");
     fails("rope, copy: 5.05\n", "7: 5.05 does not stand so in the generated part");
     fails("\n\n1,234.5, rope, copy: 5.06\n", "9: 1234.5 does not stand so");
