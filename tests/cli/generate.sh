@@ -160,4 +160,9 @@ for option in "--prompt 1" "--prompts prompts" "--tokens 3" "--temperature 1" "-
     refuses 2 "${option%% *} is for decoders" "$locus" generate words $option
 done
 "$locus" generate words -n 1 | grep -q '^output' || fail "words"
+# A table that was long enough for its own words.
+# shellcheck disable=SC2086
+"$locus" train --task copy --encoding 'learned(size=20)' $small --length 5 --train-samples 20 --dev-samples 5 --test-samples 5 --name few ||
+    fail "train words by a table"
+refuses 1 "position 20 of token 20 is outside the learned table of 20 rows" "$locus" generate few --length 30 -n 1
 echo "ok"

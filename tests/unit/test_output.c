@@ -125,7 +125,7 @@ static void an_error_has_its_status(void **state) {
                         "locus: gone\nlocus: --seed: too far\nlocus: too little\nlocus: gone\nlocus: 1 of 2\n");
 }
 
-/* Marks stand below characters, not bytes; a text that is no line of a terminal, or too short for its offset, has none. */
+/* Marks stand below characters, not bytes; a text that is no line of a terminal, or is too short, has none. */
 static void marks_stand_below_what_is_wrong(void **state) {
     char text[1003], wanted[2100];
     (void)state;
