@@ -132,16 +132,19 @@ static void marks_stand_below_what_is_wrong(void **state) {
     locus_error error = {.status = LOCUS_ERROR_IO, .offset = 6, .length = 5, .message = "no"};
     capture(STDERR_FILENO);
     assert_int_equal(cli_error_in("é–xéé–yz", &error), 1); /* éé and a byte of what follows */
-    error.offset = 3;
+    error.offset = 1;
     error.length = 0;
+    assert_int_equal(cli_error_in("abc", &error), 1);
+    error.offset = 3;
     assert_int_equal(cli_error_in("abc", &error), 1);
     error.offset = 4;
     assert_int_equal(cli_error_in("abc", &error), 1);
     assert_int_equal(cli_error_in(NULL, &error), 1);
     error.offset = -1;
     assert_int_equal(cli_error_in("abc", &error), 1);
-    assert_string_equal(captured(), "locus: no\n  é–xéé–yz\n     ^~~\nlocus: no\n  abc\n     ^\n"
-                                    "locus: no\nlocus: no\nlocus: no\n");
+    assert_string_equal(captured(),
+                        "locus: no\n  é–xéé–yz\n     ^~~\nlocus: no\n  abc\n   ^\nlocus: no\n  abc\n     ^\n"
+                        "locus: no\nlocus: no\nlocus: no\n");
     memset(text, 'a', sizeof text - 1);
     text[1001] = '\0';
     error.offset = 0;
