@@ -104,6 +104,13 @@ offers() {
     [ "$got" = "$wanted " ] || complain "completion of '$*': '$got', not '$wanted'"
     : >.out/stdout
 }
+# Before the first letter as before the first word: all commands, and what stands before one.
+works completion words -- ''
+cp .out/stdout all
+works completion words --
+checks=$((checks + 1))
+cmp -s .out/stdout all && grep -q '^encode' all && grep -q '^--plugin' all || complain "completion of nothing: $(cat all)"
+: >.out/stdout
 offers 'words encodings encode' enc
 offers 'words --plugin' --pl
 offers 'words inspect' data i
