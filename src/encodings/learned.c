@@ -11,6 +11,7 @@
 #include "spec/form_writer.h"
 
 #include "core/error.h"
+#include "kernels/kernels.h"
 
 #include <string.h>
 
@@ -65,20 +66,20 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
 
 /* ---- acting ---- */
 
-#define ADD_ROWS(real, field) \
+#define ADD_ROWS(real, bits) \
     static void add_##real(const locus_learned_embedding *own, const locus_embedding_call *call) { \
         const size_t dim = own->learned->dim; \
-        const real sign = (real)call->sign; \
         for (size_t t = 0; t < call->count; t++) { \
             const real *x = (const real *)call->x + (ptrdiff_t)t * call->x_stride; \
-            const real *row = own->learned->field + (size_t)own->positions[call->first + t] * dim; \
+            const real *row = own->learned->table_float##bits + (size_t)own->positions[call->first + t] * dim; \
             real *y = (real *)call->y + (ptrdiff_t)t * call->y_stride; \
-            for (size_t i = 0; i < dim; i++) \
-                y[i] = x[i] + sign * row[i]; \
+            if (y != x) \
+                memcpy(y, x, dim * sizeof *y); \
+            locus_kernels_float##bits##_get()->axpy(dim, (real)call->sign, row, y); \
         } \
     }
-ADD_ROWS(float, table_float32)
-ADD_ROWS(double, table_float64)
+ADD_ROWS(float, 32)
+ADD_ROWS(double, 64)
 
 static void add(const locus_embedding *embedding, const locus_embedding_call *call) {
     const locus_learned_embedding *own = (const locus_learned_embedding *)embedding;
@@ -98,11 +99,9 @@ static void sum_rows(const locus_learned_embedding *own, size_t piece, const loc
     for (size_t i = own->order->starts[piece]; i < own->order->starts[piece + 1]; i++) {
         const ptrdiff_t at = locus_token_rows_at(&gy->rows, gy->side, own->order->tokens[i]) + (ptrdiff_t)column;
         if (gy->dtype == LOCUS_FLOAT64)
-            for (size_t j = 0; j < columns; j++)
-                sum[j] += ((const double *)gy->rows.data)[at + (ptrdiff_t)j];
+            locus_kernels_float64_get()->add_wide(columns, (const double *)gy->rows.data + at, sum);
         else
-            for (size_t j = 0; j < columns; j++)
-                sum[j] += (double)((const float *)gy->rows.data)[at + (ptrdiff_t)j];
+            locus_kernels_float32_get()->add_wide(columns, (const float *)gy->rows.data + at, sum);
     }
 }
 
