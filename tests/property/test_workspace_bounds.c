@@ -305,7 +305,8 @@ static void refuse(const char *spec, const locus_workspace_limits *limits, locus
         const locus_status status =
             attention ? locus_attention_workspace_bound(encoding, limits, &options, LOCUS_PASS_FORWARD, &bytes, &error)
                       : locus_apply_workspace_bound(encoding, limits, LOCUS_ROLE_QUERY, &bytes, &error);
-        assert_int_equal(status, wanted);
+        if (status != wanted)
+            fail_msg("status %d: %s", (int)status, error.message);
         assert_non_null(strstr(error.message, words));
         assert_null(strchr(error.message, '\n'));
         assert_int_equal(bytes, 0);
@@ -370,6 +371,28 @@ static void counts_have_their_ends(void **state) {
     (void)bound_of("rope", &bad, LOCUS_PASS_FORWARD);
 }
 
+/* 64 (queries + keys + sequences + 64 threads) ((heads + 1) (dim + 1)² + model_dim) bytes, of the larger dim, are
+ * 64 · 2²⁰ · 2³⁶ here and refused; of one query fewer they are not. */
+static void products_have_an_end(void **state) {
+    enum { THREADS = 7, SEQUENCES = 5, KEYS = 400000 };
+    const locus_shape shapes[] = {
+        {.size = sizeof *shapes, .heads = 1310, .head_dim = 7239, .value_dim = 17, .model_dim = 3136},
+        {.size = sizeof *shapes, .heads = 1310, .head_dim = 17, .value_dim = 7239, .model_dim = 3136}};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        locus_workspace_limits limits = {.size = sizeof limits,
+                                         .shape = &shapes[i],
+                                         .dtype = LOCUS_FLOAT32,
+                                         .threads = THREADS,
+                                         .sequences = SEQUENCES,
+                                         .queries = (1 << 20) - KEYS - SEQUENCES - 64 * THREADS,
+                                         .keys = KEYS};
+        refuse("none", &limits, LOCUS_ERROR_UNSUPPORTED, "more than memory can hold");
+        limits.queries--;
+        (void)bound_of("none", &limits, LOCUS_PASS_FORWARD);
+    }
+}
+
 static void senseless_limits_are_refused(void **state) {
     const locus_shape shape = {.size = sizeof shape, .heads = 2, .head_dim = 8}, narrow = {.heads = 2, .head_dim = 4};
     const locus_workspace_limits good = {
@@ -404,7 +427,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_of_the_batch_itself),     cmocka_unit_test(bounds_of_wider_limits),
         cmocka_unit_test(what_is_left_out_has_a_default), cmocka_unit_test(counts_have_their_ends),
-        cmocka_unit_test(senseless_limits_are_refused),
+        cmocka_unit_test(products_have_an_end),           cmocka_unit_test(senseless_limits_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
