@@ -171,12 +171,8 @@ static void widen_whole(const locus_whole_operator *op, const locus_limits *limi
 static void widen(locus_plan *plan, const locus_limits *limits) {
     plan->limits = limits;
     widen_places(&plan->places, limits);
-    widen_local(plan->query_key, limits);
+    widen_local(plan->query_key, limits); /* values are turned by the same, or by none */
     widen_whole(plan->query_key_whole, limits);
-    if (plan->value != plan->query_key)
-        widen_local(plan->value, limits);
-    if (plan->value_whole != plan->query_key_whole)
-        widen_whole(plan->value_whole, limits);
     for (size_t i = 0; i < plan->score_count; i++)
         if (plan->scores[i]->class->widen)
             plan->scores[i]->class->widen((locus_score_term *)(uintptr_t)plan->scores[i], limits);
