@@ -356,6 +356,202 @@ static void test_asked_once(void **state) {
     scene_close(&s);
 }
 
+/* What callbacks are told, head by head: "query>key=distance", coordinates with commas, words in brackets. */
+static char heard[4096];
+
+static size_t write_place(char *to, size_t size, const locus_extension_positions *of, size_t place,
+                          size_t coordinates) {
+    size_t at = 0;
+    for (size_t c = 0; c < coordinates; c++) {
+        at += (size_t)snprintf(to + at, size - at, "%s%g", c ? "," : "", of->values[place * coordinates + c] + 0.0);
+        const locus_extension_word *word = of->words ? &of->words[place * coordinates + c] : NULL;
+        for (size_t i = 0; word && i < word->length; i++)
+            at += (size_t)snprintf(to + at, size - at, "%s%d%s", i ? "." : "[", (int)word->branches[i],
+                                   i + 1 < word->length ? "" : "]");
+    }
+    return at;
+}
+
+static locus_status hear(const locus_extension_batch *batch, double *values, locus_error *error) {
+    const size_t width = batch->key.values ? 1 : batch->head_dim / 2;
+    size_t at = strlen(heard);
+    (void)error;
+    at += (size_t)snprintf(heard + at, sizeof heard - at, "%zu:", batch->head);
+    for (size_t i = 0; i < batch->count; i++) {
+        heard[at++] = ' ';
+        at += write_place(heard + at, sizeof heard - at, &batch->query, i, batch->coordinates);
+        if (!batch->key.values)
+            continue;
+        heard[at++] = '>';
+        at += write_place(heard + at, sizeof heard - at, &batch->key, i, batch->coordinates);
+        at += (size_t)snprintf(heard + at, sizeof heard - at, "=%g", batch->distance[i]);
+    }
+    (void)snprintf(heard + at, sizeof heard - at, ";");
+    for (size_t i = 0; i < batch->count * width; i++)
+        values[i] = 0.25;
+    return LOCUS_OK;
+}
+
+enum { HEARD_SEQUENCES = 3, HEARD_COLUMNS = 2, HEARD_NUMBERS = 12 };
+
+typedef struct heard_side {
+    size_t offsets[HEARD_SEQUENCES + 1];
+    int64_t values[HEARD_COLUMNS][HEARD_NUMBERS]; /* or letters */
+    size_t starts[HEARD_NUMBERS];                 /* of words, of the last column */
+    double reals[HEARD_NUMBERS];                  /* instead, where there is no column */
+} heard_side;
+
+typedef struct heard_case {
+    const char *spec;
+    size_t sequences, columns;
+    heard_side queries, keys; /* of no tokens: the same */
+    size_t least;             /* bytes of a plan's workspace that its tables take; 0: not asked */
+    const char *want;
+} heard_case;
+
+static locus_positions *heard_positions(const heard_case *c, const locus_group *group, const heard_side *side) {
+    const locus_packing packing = {sizeof packing, c->sequences, side->offsets, NULL};
+    locus_position_column columns[HEARD_COLUMNS];
+    locus_positions *positions = NULL;
+    if (c->columns == 0) {
+        rig_ok(locus_positions_create_real(&positions, group, &packing, side->reals, error));
+        return positions;
+    }
+    for (size_t i = 0; i < c->columns; i++)
+        columns[i] =
+            locus_group_coordinate(group, i).kind == LOCUS_COORDINATE_TREE
+                ? (locus_position_column){.size = sizeof *columns, .branches = side->values[i], .starts = side->starts}
+                : (locus_position_column){.size = sizeof *columns, .values = side->values[i]};
+    rig_ok(locus_positions_create_columns(&positions, group, &packing, columns, error));
+    return positions;
+}
+
+static void check_heard(const heard_case *c) {
+    rig r;
+    rig_bind(&r, c->spec, rig_shape(2, 4, 0, 0), 1);
+    const locus_group *group = locus_binding_group(r.binding);
+    locus_plan_options options = locus_plan_options_default();
+    r.queries = heard_positions(c, group, &c->queries);
+    r.keys = c->keys.offsets[c->sequences] > 0 ? heard_positions(c, group, &c->keys) : NULL;
+    if (c->least > 0) {
+        options.workspace = c->least - 1;
+        assert_int_equal(locus_plan_create_with(&r.plan, r.binding, r.queries, r.keys, &options, NULL),
+                         LOCUS_ERROR_UNSUPPORTED);
+        options.workspace++;
+    }
+    heard[0] = '\0';
+    rig_ok(locus_plan_create_with(&r.plan, r.binding, r.queries, r.keys, &options, error));
+    assert_string_equal(heard, c->want);
+    rig_close(&r);
+}
+
+/* The fewest places: differences, pairs of positions that are met, or pairs of tokens. A table of scores has a number of
+ * each type, a cell, and a place's numbers; a word is two more. */
+static void test_what_is_heard(void **state) {
+    static const heard_case cases[] = {
+        /* −4 … 2: a query and a key with this difference that are not outside of what there is */
+        {"own-heard",
+         1,
+         1,
+         {{0, 4}, {{3, 4, 5, 6}}, {0}, {0}},
+         {{0, 4}, {{2, 3, 4, 5}}, {0}, {0}},
+         7 * (12 + 4 + 24),
+         "0: 6>2=4 5>2=3 4>2=2 3>2=1 3>3=0 3>4=1 3>5=2;"},
+        {"own-heard-apart",
+         1,
+         1,
+         {{0, 4}, {{3, 4, 5, 6}}, {0}, {0}},
+         {{0, 4}, {{2, 3, 4, 5}}, {0}, {0}},
+         16 * (24 + 4 + 24),
+         "0: 3>2=1 3>3=0 3>4=1 3>5=2 4>2=2 4>3=1 4>4=0 4>5=1 5>2=3 5>3=2 5>4=1 5>5=0 6>2=4 6>3=3 6>4=2 6>5=1;"
+         "1: 3>2=1 3>3=0 3>4=1 3>5=2 4>2=2 4>3=1 4>4=0 4>5=1 5>2=3 5>3=2 5>4=1 5>5=0 6>2=4 6>3=3 6>4=2 6>5=1;"},
+        /* two places of queries and two of keys, which meet once */
+        {"own-heard",
+         1,
+         1,
+         {{0, 3}, {{0, 10, 10}}, {0}, {0}},
+         {{0, 3}, {{100, 0, 100}}, {0}, {0}},
+         4 * 40,
+         "0: 0>100=100 0>0=0 10>100=90 10>0=10;"},
+        /* in each sequence what stands in it; the third one stands where the second does */
+        {"own-heard",
+         3,
+         1,
+         {{0, 1, 2, 3}, {{0, 50, 50}}, {0}, {0}},
+         {{0, 1, 2, 3}, {{7, 90, 90}}, {0}, {0}},
+         2 * 40,
+         "0: 0>7=7 50>90=40;"},
+        {"own-heard(group=grid:2)",
+         1,
+         2,
+         {{0, 4}, {{0, 0, 1, 1}, {0, 1, 0, 1}}, {0}, {0}},
+         {{0}, {{0}}, {0}, {0}},
+         9 * (12 + 4 + 40),
+         "0: 1,1>0,0=1 1,0>0,0=1 1,0>0,1=1 0,1>0,0=1 0,0>0,0=0 0,0>0,1=1 0,1>1,0=1 0,0>1,0=1 0,0>1,1=1;"},
+        {"own-heard(group=cycle:5)",
+         1,
+         1,
+         {{0, 5}, {{0, 1, 2, 3, 4}}, {0}, {0}},
+         {{0}, {{0}}, {0}, {0}},
+         9 * 40,
+         "0: 4>0=1 3>0=2 2>0=2 1>0=1 0>0=0 0>1=1 0>2=2 0>3=2 0>4=1;"},
+        /* the root, 2 and 2.1, whose keys are 2.2 and 2 */
+        {"own-heard(group=tree:2)",
+         1,
+         1,
+         {{0, 3}, {{2, 2, 1}}, {0, 0, 1, 3}, {0}},
+         {{0, 2}, {{2, 2, 2}}, {0, 2, 3}, {0}},
+         6 * (12 + 4 + 24 + 32),
+         "0: 0>2[2.2]=2 0>1[2]=1 1[2]>2[2.2]=1 1[2]>1[2]=0 2[2.1]>2[2.2]=2 2[2.1]>1[2]=1;"},
+        {"own-heard(group=seq*tree:1)",
+         1,
+         2,
+         {{0, 2}, {{7, 9}, {1, -1}}, {0, 1, 2}, {0}},
+         {{0, 1}, {{4}, {1}}, {0, 0}, {0}},
+         2 * (12 + 4 + 40 + 64),
+         "0: 7,1[1]>4,0=4 9,1[-1]>4,0=6;"},
+        {"own-heard",
+         1,
+         0,
+         {{0, 3}, {{0}}, {0}, {0.5, -0.0, 0}},
+         {{0, 2}, {{0}}, {0}, {0, 2.25}},
+         4 * 40,
+         "0: 0.5>0=0.5 0.5>2.25=1.75 0>0=0 0>2.25=2.25;"},
+        /* positions of operators: queries', then those that keys alone have */
+        {"own-heard-turn",
+         2,
+         1,
+         {{0, 2, 4}, {{5, 5, -3, 8}}, {0}, {0}},
+         {{0, 1, 3}, {{8, 2, -3}}, {0}, {0}},
+         0,
+         "0: 5 -3 8 2;1: 5 -3 8 2;"},
+        {"own-heard-turn(group=tree:2)",
+         1,
+         1,
+         {{0, 2}, {{2, 2}}, {0, 1, 2}, {0}},
+         {{0, 2}, {{1, 2}}, {0, 2, 2}, {0}},
+         0,
+         "0: 1[2] 2[1.2] 0;1: 1[2] 2[1.2] 0;"},
+    };
+    static const locus_option_info group = {"group", "group", "seq", "whose positions", LOCUS_OPTION_GROUP,
+                                            0,       0,       false};
+    locus_encoding_description alike = plain("own-heard"), apart = plain("own-heard-apart"),
+                               turn = plain("own-heard-turn");
+    (void)state;
+    alike.values = apart.values = turn.values = hear;
+    alike.options = turn.options = &group;
+    alike.option_count = turn.option_count = 1;
+    alike.flags = LOCUS_EXTENSION_HEADS_ALIKE;
+    alike.traits = LOCUS_TRAIT_REALS;
+    apart.laws = 0;
+    turn.kind = LOCUS_EXTENSION_ANGLES;
+    rig_ok(locus_encoding_register(&alike, error));
+    rig_ok(locus_encoding_register(&apart, error));
+    rig_ok(locus_encoding_register(&turn, error));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_heard(&cases[i]);
+}
+
 /* A refreshed plan does what a new one does, to the bit. */
 static void test_refreshed(void **state) {
     static const char *const specs[] = {"own-kerple + own-turn", "own-wave + own-spin"};
@@ -791,6 +987,7 @@ int main(void) {
                                        cmocka_unit_test(test_turn_bits),
                                        cmocka_unit_test(test_cached),
                                        cmocka_unit_test(test_asked_once),
+                                       cmocka_unit_test(test_what_is_heard),
                                        cmocka_unit_test(test_refreshed),
                                        cmocka_unit_test(test_any_number_of_threads),
                                        cmocka_unit_test(test_cancelled),
