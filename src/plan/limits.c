@@ -115,15 +115,13 @@ static locus_status stand(locus_positions **positions, const locus_group *group,
     static const size_t no_words[] = {0, 0};
     const size_t coordinates = locus_group_coordinates(group);
     locus_owned memory = {0};
-    size_t *offsets = locus_owned_get(&memory, sequences + 1, sizeof *offsets);
+    const size_t *offsets = locus_owned_get(&memory, sequences + 1, sizeof *offsets); /* all 0 */
     locus_position_column *columns = locus_owned_get(&memory, coordinates, sizeof *columns);
     locus_status status = offsets && columns ? LOCUS_OK : locus_owned_fail(error, sequences + 1, sizeof *offsets);
     for (size_t c = 0; status == LOCUS_OK && c < coordinates; c++)
         columns[c] = (locus_position_column){
             .size = sizeof *columns,
             .starts = locus_group_coordinate(group, c).kind == LOCUS_COORDINATE_TREE ? no_words : NULL};
-    for (size_t s = 0; status == LOCUS_OK && s <= sequences; s++)
-        offsets[s] = 0;
     const locus_packing packing = {sizeof packing, sequences, offsets, NULL};
     if (status == LOCUS_OK)
         status = locus_positions_create_columns(positions, group, &packing, columns, error);

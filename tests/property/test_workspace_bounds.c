@@ -327,6 +327,90 @@ static size_t bound_of(const char *spec, const locus_workspace_limits *limits, l
     return bytes;
 }
 
+/* A binding whose values make its plans as large as they get: equal angles, which are all near each other. */
+static bool bind_equal(bound_case *c) {
+    locus_tensor values[PARAMETERS];
+    locus_error error = {.status = LOCUS_OK};
+    size_t count = 0;
+    bool good = locus_encoding_parameter_count(c->spec.encoding, &c->shape, &count, &error) == LOCUS_OK;
+    assert_true(good && count <= PARAMETERS);
+    for (size_t i = 0; i < count; i++) {
+        locus_parameter info = {.size = sizeof info};
+        good = good && locus_encoding_parameter(c->spec.encoding, &c->shape, i, &info, &error) == LOCUS_OK;
+        values[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
+        double *data = values[i].data = reference_zeros(locus_tensor_count(&values[i]), sizeof *data);
+        for (size_t j = 0; info.constraint != LOCUS_CONSTRAINT_NONE && j < locus_tensor_count(&values[i]); j++)
+            data[j] = 1;
+    }
+    good = good && locus_binding_create(&c->binding, c->spec.encoding, &c->shape, values, count, &error) == LOCUS_OK;
+    for (size_t i = 0; i < count; i++)
+        free(values[i].data);
+    return good;
+}
+
+/* All that a batch asks for, against the bounds of limits that allow `more` tokens; `exact`: they are hardly larger. */
+static void check_equal(const char *spec, const char *group, size_t tokens, size_t more, bool exact) {
+    const locus_executor executor = {sizeof executor, run_nothing, 3, NULL};
+    const locus_attention_options options = locus_attention_default();
+    const size_t lengths[MOST_SEQUENCES] = {tokens};
+    chooser choices = chooser_of_seed(5);
+    bound_case c = {.self = true};
+    locus_execution execution = locus_execution_default();
+    locus_error error;
+    size_t bound = 0;
+    c.shape = (locus_shape){.size = sizeof c.shape, .heads = 2, .head_dim = 12};
+    assert_int_equal(locus_encoding_parse(spec, &c.spec.encoding, &error), LOCUS_OK);
+    assert_int_equal(locus_group_parse(group, &c.group, &error), LOCUS_OK);
+    assert_true(bind_equal(&c));
+    assert_true(drawn_side_make(&c.queries, c.group, &choices, 1, lengths, 50, &error));
+    assert_int_equal(locus_plan_create(&c.plan, c.binding, c.queries.positions, NULL, &error), LOCUS_OK);
+    const locus_workspace_limits limits = {.size = sizeof limits,
+                                           .shape = &c.shape,
+                                           .dtype = LOCUS_FLOAT64,
+                                           .threads = 3,
+                                           .sequences = 1,
+                                           .queries = tokens + more,
+                                           .depth = DEPTH};
+    execution.executor = &executor;
+    for (int pass = 0; pass < 2; pass++) {
+        const size_t asked = locus_attention_workspace(c.plan, &options, limits.dtype, (locus_pass)pass, &execution);
+        assert_int_equal(
+            locus_attention_workspace_bound(c.spec.encoding, &limits, &options, (locus_pass)pass, &bound, &error),
+            LOCUS_OK);
+        if (bound < asked || (exact && bound > asked + asked / 100))
+            fail_msg("%s, %zu tokens: attention asks for %zu bytes, the bound is %zu", spec, tokens, asked, bound);
+    }
+    for (locus_role role = LOCUS_ROLE_QUERY; role <= LOCUS_ROLE_OUTPUT; role++) {
+        const size_t asked = locus_apply_workspace(c.plan, role, limits.dtype, &execution);
+        assert_int_equal(locus_apply_workspace_bound(c.spec.encoding, &limits, role, &bound, &error), LOCUS_OK);
+        if (bound < asked || (exact && bound > asked + asked / 100))
+            fail_msg("%s, %zu tokens: role %d asks for %zu bytes, the bound is %zu", spec, tokens, (int)role, asked,
+                     bound);
+    }
+    case_free(&c);
+}
+
+/* Whatever the values: and of 1,024 tokens gradients have more slots than those of 1,100. */
+static void no_values_are_beyond_a_bound(void **state) {
+    static const struct {
+        const char *spec, *group;
+        bool exact;
+    } cases[] = {{"algebraic", "seq", true},
+                 {"algebraic(heads=shared, values=on)", "seq", true},
+                 {"algebraic(group=seq*cycle:5, values=on)", "seq*cycle:5", true},
+                 {"string(group=grid:2)", "grid:2", true},
+                 {"rope(learned=on)", "seq", true},
+                 {"kerple + algebraic", "seq", true},
+                 {"algebraic(group=seq*tree:2, values=on)", "seq*tree:2", false},
+                 {"algebraic(group=tree:2*cycle:3)", "tree:2*cycle:3", false},
+                 {"liere(group=grid:2)", "grid:2", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_equal(cases[i].spec, cases[i].group, 200, 0, cases[i].exact);
+        check_equal(cases[i].spec, cases[i].group, 1024, 76, false);
+    }
+}
+
 /* What is left 0 stands for one sequence, as many keys as queries, the program's threads, sequences as long as all
  * tokens, and a plan's workspace by default. */
 static void what_is_left_out_has_a_default(void **state) {
@@ -427,7 +511,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_of_the_batch_itself),     cmocka_unit_test(bounds_of_wider_limits),
         cmocka_unit_test(what_is_left_out_has_a_default), cmocka_unit_test(counts_have_their_ends),
-        cmocka_unit_test(products_have_an_end),           cmocka_unit_test(senseless_limits_are_refused),
+        cmocka_unit_test(products_have_an_end),           cmocka_unit_test(no_values_are_beyond_a_bound),
+        cmocka_unit_test(senseless_limits_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
