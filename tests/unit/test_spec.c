@@ -2,7 +2,10 @@
 /* Specs: what is accepted, what its canonical text is, and for everything else the status, the place and the words. */
 #include "../property/encoding_rig.h"
 
+#include <locale.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void canonical(const char *spec, const char *want) {
     locus_encoding *encoding = NULL, *again = NULL;
@@ -54,6 +57,63 @@ static void test_canonical(void **state) {
     canonical("rope(learned=off, base=10000)", "rope(learned=off)");
     canonical("alibi+alibi+alibi+alibi+alibi+alibi+alibi+alibi",
               "alibi + alibi + alibi + alibi + alibi + alibi + alibi + alibi");
+}
+
+/* A locale whose decimal point is `point`, as a file of glibc's: LC_NUMERIC of 6 entries. false: there is no such
+ * thing here. */
+static bool enter_locale(const char *point) {
+    static const char *const names[] = {"", "one", "two"}; /* by bytes of the point: glibc reads a name once */
+    const char *name = names[strlen(point)];
+    char folder[] = "/tmp/locus-spec-XXXXXX", language[64], file[96], shown[16];
+    uint32_t words[14] = {0x20031114, 6, 32, (uint32_t)(33 + strlen(point)), 36, 40, 44, 48, 0, 0, ',', '.'};
+    memcpy((char *)words + 32, point, strlen(point));
+    memcpy((char *)words + 48, "UTF-8", 5);
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(language, sizeof language, "%s/%s", folder, name);
+    (void)snprintf(file, sizeof file, "%s/LC_NUMERIC", language);
+    assert_int_equal(mkdir(language, 0700), 0);
+    FILE *stream = fopen(file, "wb");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(words, 1, sizeof words, stream), sizeof words);
+    assert_int_equal(fclose(stream), 0);
+    assert_int_equal(setenv("LOCPATH", folder, 1), 0);
+    const bool entered = setlocale(LC_NUMERIC, name) != NULL;
+    assert_true(unlink(file) == 0 && rmdir(language) == 0 && rmdir(folder) == 0);
+    assert_int_equal(unsetenv("LOCPATH"), 0);
+    (void)snprintf(shown, sizeof shown, "%.1f", 2.5);
+    return entered && strlen(shown) == 2 + strlen(point) && strstr(shown, point) == shown + 1;
+}
+
+/* Numbers have a point, whatever the program around writes. */
+static void check_locale(const char *point) {
+    locus_encoding *encoding = NULL;
+    if (!enter_locale(point)) {
+        (void)setlocale(LC_NUMERIC, "C");
+        skip();
+    }
+    canonical("rope(base=0.1)", "rope(base=0.1)");
+    canonical("rope(base=.5e1)", "rope(base=5)");
+    canonical("rope(base=1.0000000000000002)", "rope(base=1.0000000000000002)");
+    canonical("rope(base=12345678.901234)", "rope(base=12345678.901234)");
+    canonical("rope(base=1.25e+20)", "rope(base=1.25e+20)");
+    canonical("rope(base=1e+20)", "rope(base=1e+20)");
+    canonical("rope(base=2.)", "rope(base=2)");
+    canonical("rope(rotate=proportional:0.25)", "rope(rotate=proportional:0.25)");
+    canonical("algebraic(decay=learned:0.98)", "algebraic(decay=learned:0.98)");
+    canonical("rope(scaling=longrope, factor=4, original=8, short=1.5:2.25, long=1:3e-05)",
+              "rope(scaling=longrope, factor=4, original=8, short=1.5:2.25, long=1:3e-05)");
+    assert_int_equal(locus_encoding_parse("decay(rate=0,9)", &encoding, NULL), LOCUS_ERROR_SPEC);
+    (void)setlocale(LC_NUMERIC, "C");
+}
+
+static void test_comma(void **state) {
+    (void)state;
+    check_locale(",");
+}
+
+static void test_point_of_two_bytes(void **state) {
+    (void)state;
+    check_locale("\xd9\xab");
 }
 
 static void bad(const char *spec, locus_status status, int offset, int length, const char *words) {
@@ -359,11 +419,21 @@ static void test_null(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_canonical),     cmocka_unit_test(test_grammar_errors), cmocka_unit_test(test_name_errors),
-        cmocka_unit_test(test_value_errors),  cmocka_unit_test(test_group_errors),   cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_sites),         cmocka_unit_test(test_laws),           cmocka_unit_test(test_text_is_cut),
-        cmocka_unit_test(test_registry),      cmocka_unit_test(test_null),           cmocka_unit_test(test_taken_apart),
+        cmocka_unit_test(test_canonical),
+        cmocka_unit_test(test_grammar_errors),
+        cmocka_unit_test(test_name_errors),
+        cmocka_unit_test(test_value_errors),
+        cmocka_unit_test(test_group_errors),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sites),
+        cmocka_unit_test(test_laws),
+        cmocka_unit_test(test_text_is_cut),
+        cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_taken_apart),
         cmocka_unit_test(test_defaults_told),
+        cmocka_unit_test(test_comma),
+        cmocka_unit_test(test_point_of_two_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
