@@ -103,11 +103,13 @@ static void real_positions(void **state) {
     const int64_t integers[] = {3, 1, 2};
     const size_t offsets[] = {0, 3};
     const locus_packing packing = {sizeof packing, 1, offsets, NULL};
-    locus_positions *a = NULL, *b = NULL, *c = NULL, *d = rig_positions(integers, 3);
+    locus_positions *a = NULL, *b = NULL, *c = NULL, *d = rig_positions(integers, 3), *e = NULL;
     rig_ok(locus_positions_create_real(&a, NULL, &packing, halves, error));
     rig_ok(locus_positions_create_real(&b, NULL, &packing, others, error));
     rig_ok(locus_positions_create_real(&c, NULL, &packing, whole, error));
+    rig_ok(locus_positions_create_real(&e, NULL, &packing, halves, error));
     compare_positions(a, a, true);
+    compare_positions(a, e, true);
     compare_positions(a, b, false);
     compare_positions(c, d, true);
     compare_positions(a, d, false);
@@ -115,6 +117,7 @@ static void real_positions(void **state) {
     locus_positions_destroy(&b);
     locus_positions_destroy(&c);
     locus_positions_destroy(&d);
+    locus_positions_destroy(&e);
 }
 
 /* The same words, met in another order, spelled with detours, or named by nodes. */

@@ -552,6 +552,145 @@ static void test_what_is_heard(void **state) {
         check_heard(&cases[i]);
 }
 
+/* ---- many places, a few at a time: 2¹⁸ numbers, or those of one place ---- */
+
+enum { MANY = 520, MANY_NUMBERS = 1 << 18 };
+
+static size_t many_next, many_batches;
+static double many_sums[MANY];
+
+/* The places of all pairs, query by query. */
+static void check_many(const locus_extension_batch *batch) {
+    const size_t left = MANY * MANY - many_next;
+    assert_int_equal(batch->count, left < MANY_NUMBERS ? left : MANY_NUMBERS);
+    for (size_t i = 0; i < batch->count; i++) {
+        const double query = (double)((many_next + i) / MANY), key = (double)((many_next + i) % MANY);
+        assert_true(batch->query.values[i] == query && batch->key.values[i] == key);
+        assert_true(batch->distance[i] == fabs(query - key));
+    }
+    many_batches++;
+}
+
+static locus_status many_values(const locus_extension_batch *batch, double *values, locus_error *error) {
+    (void)error;
+    check_many(batch);
+    for (size_t i = 0; i < batch->count; i++)
+        values[i] = batch->parameters[0][0] * cos(batch->key.values[i]);
+    many_next = (many_next + batch->count) % (MANY * MANY);
+    return LOCUS_OK;
+}
+
+static locus_status many_gradient(const locus_extension_batch *batch, const double *upstream, double *const *gradients,
+                                  locus_error *error) {
+    (void)error;
+    check_many(batch);
+    for (size_t i = 0; i < batch->count; i++) {
+        many_sums[(many_next + i) / MANY] += upstream[i];
+        gradients[0][0] += upstream[i] * cos(batch->key.values[i]);
+    }
+    many_next = (many_next + batch->count) % (MANY * MANY);
+    return LOCUS_OK;
+}
+
+/* Positions 0, 1, … one after another. */
+static locus_status many_turns(const locus_extension_batch *batch, double *values, locus_error *error) {
+    const size_t *width = batch->context;
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++)
+        assert_true(batch->query.values[i] == (double)many_next++);
+    many_batches++;
+    memset(values, 0, batch->count * *width * sizeof *values);
+    return LOCUS_OK;
+}
+
+static void expect_turns(locus_encoding_description *turns, const char *name, size_t tokens, size_t batches) {
+    const size_t *width = turns->context;
+    const bool matrices = turns->kind == LOCUS_EXTENSION_MATRICES;
+    rig r;
+    turns->name = name;
+    rig_ok(locus_encoding_register(turns, error));
+    many_next = many_batches = 0;
+    rig_open(&r, name, rig_shape(1, matrices ? (size_t)sqrt((double)*width) : 2 * *width, 0, 0), NULL, tokens);
+    assert_int_equal(many_next, tokens);
+    assert_int_equal(many_batches, batches);
+    rig_close(&r);
+}
+
+/* A row of gradients of scores sums to 0, wherever it is cut in two. */
+static void test_many_places(void **state) {
+    static const locus_extension_parameter w = {sizeof w, "w", 1, {1}, 0.5, 0, LOCUS_CONSTRAINT_NONE};
+    locus_encoding_description many = plain("own-many"), turns = plain("");
+    size_t width = 1024;
+    scene s;
+    (void)state;
+    many.values = many_values;
+    many.gradient = many_gradient;
+    many.parameters = &w;
+    many.parameter_count = 1;
+    many.laws = 0;
+    many.flags = LOCUS_EXTENSION_HEADS_ALIKE;
+    rig_ok(locus_encoding_register(&many, error));
+    many_next = many_batches = 0;
+    scene_stand(&s, "own-many", rig_positions(NULL, MANY), NULL);
+    assert_int_equal(many_batches, 2);
+    scene_run(&s, LOCUS_FLOAT64, true);
+    assert_int_equal(many_batches, 2 + 2 * SCENE_HEADS);
+    for (size_t i = 0; i < MANY; i++)
+        assert_true(fabs(many_sums[i]) < 1e-13);
+    assert_true(fabs(*(const double *)s.r.gradients[0].data) > 1e-3);
+    scene_close(&s);
+    turns.kind = LOCUS_EXTENSION_ANGLES;
+    turns.values = many_turns;
+    turns.context = &width;
+    expect_turns(&turns, "own-many-turns", 257, 2);
+    turns.kind = LOCUS_EXTENSION_MATRICES;
+    width = 512 * 512;
+    expect_turns(&turns, "own-many-matrices", 3, 3);
+}
+
+/* Sizes that an option says: from 1 on, all elements at most 2³². */
+static void test_extents(void **state) {
+    static const locus_option_info n = {"n", "integer from 0", "1", "how many", LOCUS_OPTION_INTEGER, 0, 1e12, false};
+    static const locus_extension_parameter w = {
+        sizeof w, "w", 3, {LOCUS_EXTENT_OPTION(0), 2, LOCUS_EXTENT_PAIRS}, 0, 0, LOCUS_CONSTRAINT_NONE};
+    static const struct {
+        const char *spec;
+        int64_t n; /* 0: refused */
+        int dimension;
+    } cases[] = {{"own-sized(n=0)", 0, 0},
+                 {"own-sized", 1, 0},
+                 {"own-sized(n=715827882)", 715827882, 0},
+                 {"own-sized(n=715827883)", 0, 2},
+                 {"own-sized(n=2147483649)", 0, 1},
+                 {"own-sized(n=4294967297)", 0, 0}};
+    const locus_shape shape = rig_shape(2, 6, 0, 0);
+    locus_encoding_description sized = plain("own-sized");
+    (void)state;
+    sized.options = &n;
+    sized.option_count = 1;
+    sized.parameters = &w;
+    sized.parameter_count = 1;
+    sized.gradient = nothing;
+    rig_ok(locus_encoding_register(&sized, error));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        locus_parameter info = {.size = sizeof info};
+        locus_encoding *encoding = NULL;
+        locus_error failure = {.offset = -1};
+        char says[80];
+        rig_ok(locus_encoding_parse(cases[i].spec, &encoding, error));
+        const locus_status status = locus_encoding_parameter(encoding, &shape, 0, &info, &failure);
+        if (cases[i].n > 0) {
+            assert_int_equal(status, LOCUS_OK);
+            assert_true(info.rank == 3 && info.shape[0] == cases[i].n && info.shape[1] == 2 && info.shape[2] == 3);
+        } else {
+            assert_int_equal(status, LOCUS_ERROR_SHAPE);
+            (void)snprintf(says, sizeof says, "'w' of 'own-sized' cannot have its dimension %d:", cases[i].dimension);
+            assert_non_null(strstr(failure.message, says));
+        }
+        locus_encoding_destroy(&encoding);
+    }
+}
+
 /* A refreshed plan does what a new one does, to the bit. */
 static void test_refreshed(void **state) {
     static const char *const specs[] = {"own-kerple + own-turn", "own-wave + own-spin"};
@@ -988,6 +1127,8 @@ int main(void) {
                                        cmocka_unit_test(test_cached),
                                        cmocka_unit_test(test_asked_once),
                                        cmocka_unit_test(test_what_is_heard),
+                                       cmocka_unit_test(test_many_places),
+                                       cmocka_unit_test(test_extents),
                                        cmocka_unit_test(test_refreshed),
                                        cmocka_unit_test(test_any_number_of_threads),
                                        cmocka_unit_test(test_cancelled),
