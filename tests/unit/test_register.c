@@ -592,27 +592,74 @@ static locus_status many_gradient(const locus_extension_batch *batch, const doub
     return LOCUS_OK;
 }
 
-/* Positions 0, 1, … one after another. */
+/* Positions 0, 1, … one after another: the first pair turns by a thousandth of them, or the first number is multiplied
+ * by them. Upstream numbers are of the first one, too. */
+static bool many_dense;
+
+static void check_position(const locus_extension_batch *batch, size_t i) {
+    assert_true(batch->query.values[i] == (double)many_next++);
+}
+
 static locus_status many_turns(const locus_extension_batch *batch, double *values, locus_error *error) {
     const size_t *width = batch->context;
     (void)error;
-    for (size_t i = 0; i < batch->count; i++)
-        assert_true(batch->query.values[i] == (double)many_next++);
-    many_batches++;
     memset(values, 0, batch->count * *width * sizeof *values);
+    for (size_t i = 0; i < batch->count; i++) {
+        values[i * *width] = (double)many_next * (many_dense ? 1 : 1e-3);
+        check_position(batch, i);
+    }
+    many_batches++;
+    return LOCUS_OK;
+}
+
+static locus_status many_turns_back(const locus_extension_batch *batch, const double *upstream,
+                                    double *const *gradients, locus_error *error) {
+    const size_t *width = batch->context;
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++) {
+        const double want = many_dense ? (double)many_next + 1 : cos(1e-3 * (double)many_next);
+        double sum = 0;
+        for (size_t j = 0; j < *width; j++)
+            sum += fabs(upstream[i * *width + j]);
+        assert_true(fabs(upstream[i * *width] - want) < 1e-13 && sum == fabs(upstream[i * *width]));
+        gradients[0][0] += upstream[i * *width];
+        check_position(batch, i);
+    }
+    many_batches++;
     return LOCUS_OK;
 }
 
 static void expect_turns(locus_encoding_description *turns, const char *name, size_t tokens, size_t batches) {
-    const size_t *width = turns->context;
-    const bool matrices = turns->kind == LOCUS_EXTENSION_MATRICES;
+    const size_t *width = turns->context, dim = many_dense ? (size_t)sqrt((double)*width) : 2 * *width;
+    double *x = calloc(tokens * dim, sizeof *x), *y = calloc(tokens * dim, sizeof *y), want = 0;
     rig r;
+    assert_true(x && y);
     turns->name = name;
     rig_ok(locus_encoding_register(turns, error));
     many_next = many_batches = 0;
-    rig_open(&r, name, rig_shape(1, matrices ? (size_t)sqrt((double)*width) : 2 * *width, 0, 0), NULL, tokens);
-    assert_int_equal(many_next, tokens);
-    assert_int_equal(many_batches, batches);
+    rig_open(&r, name, rig_shape(1, dim, 0, 0), NULL, tokens);
+    assert_true(many_next == tokens && many_batches == batches);
+    for (size_t t = 0; t < tokens; t++)
+        x[t * dim] = 1;
+    rig_apply(&r, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT64, tokens, x, y);
+    for (size_t t = 0; t < tokens; t++) {
+        assert_true(fabs(y[t * dim] - (many_dense ? (double)t : cos(1e-3 * (double)t))) < 1e-14);
+        y[t * dim] = many_dense ? (double)t + 1 : 0;
+        y[t * dim + 1] = many_dense ? 0 : 1;
+        want += many_dense ? (double)t + 1 : cos(1e-3 * (double)t);
+    }
+    locus_tensor from = rig_view(&r, LOCUS_ROLE_QUERY, x, LOCUS_FLOAT64, tokens),
+                 to = rig_view(&r, LOCUS_ROLE_QUERY, y, LOCUS_FLOAT64, tokens);
+    const locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64);
+    const locus_execution execution = locus_execution_in(workspace);
+    const locus_apply_gradients gradients = {
+        .x = &from, .gy = &to, .gx = &to, .parameters = r.gradients, .parameter_count = r.count};
+    many_next = 0;
+    rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, &execution, error));
+    assert_true(many_next == tokens && many_batches == 2 * batches);
+    assert_true(fabs(*(const double *)r.gradients[0].data - want) < 1e-11);
+    rig_workspace_free(workspace);
+    free(x), free(y);
     rig_close(&r);
 }
 
@@ -641,10 +688,14 @@ static void test_many_places(void **state) {
     scene_close(&s);
     turns.kind = LOCUS_EXTENSION_ANGLES;
     turns.values = many_turns;
+    turns.gradient = many_turns_back;
+    turns.parameters = &w;
+    turns.parameter_count = 1;
     turns.context = &width;
     expect_turns(&turns, "own-many-turns", 257, 2);
     turns.kind = LOCUS_EXTENSION_MATRICES;
     width = 512 * 512;
+    many_dense = true;
     expect_turns(&turns, "own-many-matrices", 3, 3);
 }
 
