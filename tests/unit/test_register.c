@@ -824,6 +824,85 @@ static void test_cancelled(void **state) {
     rig_close(&r);
 }
 
+/* ---- calls inside of a callback ---- */
+
+static struct {
+    rig r; /* what the callback calls */
+    size_t loops, bytes, threads;
+    bool raises;
+    int32_t stop;
+    locus_status status;
+} within;
+
+enum { WITHIN_TOKENS = 300, WITHIN_WORKERS = 5 };
+
+static void run_backwards(void *state, size_t count, locus_task *task, void *context) {
+    (*(size_t *)state)++;
+    for (size_t i = count; i-- > 0;)
+        task(context, i, i % WITHIN_WORKERS);
+}
+
+static locus_status call_within(const locus_extension_batch *batch, double *values, locus_error *error) {
+    const locus_attention_options options = locus_attention_default();
+    const size_t before = within.loops;
+    locus_execution few = locus_execution_default();
+    few.threads = 2;
+    within.bytes = locus_attention_workspace(within.r.plan, &options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL);
+    within.threads = locus_attention_workspace(within.r.plan, &options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, &few);
+    if (within.raises)
+        locus_flag_raise(&within.stop);
+    locus_plan *plan = NULL;
+    within.status = locus_plan_create(&plan, within.r.binding, within.r.queries, NULL, NULL);
+    locus_plan_destroy(&plan);
+    float *x = calloc((size_t)WITHIN_TOKENS * 8, sizeof *x);
+    assert_non_null(x);
+    if (!within.raises)
+        rig_apply(&within.r, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT32, WITHIN_TOKENS, x, x);
+    free(x);
+    within.loops -= before;
+    return constant(batch, values, error);
+}
+
+/* They take the outer call's executor and workers, and end with it. */
+static void test_calls_within(void **state) {
+    locus_encoding_description description = plain("own-within");
+    const locus_executor executor = {sizeof executor, run_backwards, WITHIN_WORKERS, &within.loops};
+    const locus_attention_options attention = locus_attention_default();
+    locus_plan_options options = locus_plan_options_default();
+    locus_execution execution = locus_execution_default();
+    size_t wanted[2];
+    rig r;
+    (void)state;
+    description.values = call_within;
+    description.flags = LOCUS_EXTENSION_HEADS_ALIKE;
+    rig_ok(locus_encoding_register(&description, error));
+    rig_open(&within.r, "algebraic", rig_shape(2, 4, 0, 0), NULL, WITHIN_TOKENS);
+    rig_bind(&r, "own-within", rig_shape(2, 4, 0, 0), 1);
+    r.queries = rig_positions(NULL, 9);
+    execution.executor = &executor;
+    execution.cancelled = locus_flag_raised;
+    execution.context = &within.stop;
+    options.execution = &execution;
+    for (size_t i = 0; i < 2; i++) {
+        execution.threads = i * 2;
+        wanted[i] =
+            locus_attention_workspace(within.r.plan, &attention, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, &execution);
+    }
+    execution.threads = 0;
+    rig_ok(locus_plan_create_with(&r.plan, r.binding, r.queries, NULL, &options, error));
+    assert_int_equal(within.status, LOCUS_OK);
+    assert_int_equal(within.bytes, wanted[0]);
+    assert_int_equal(within.threads, wanted[1]);
+    assert_true(wanted[0] > wanted[1] && within.loops > 0);
+    locus_plan_destroy(&r.plan);
+    within.raises = true;
+    assert_int_equal(locus_plan_create_with(&r.plan, r.binding, r.queries, NULL, &options, NULL),
+                     LOCUS_ERROR_INTERRUPTED);
+    assert_int_equal(within.status, LOCUS_ERROR_INTERRUPTED);
+    rig_close(&r);
+    rig_close(&within.r);
+}
+
 /* ---- what is refused ---- */
 
 static void refuse(const locus_encoding_description *description, const char *says) {
@@ -1183,6 +1262,7 @@ int main(void) {
                                        cmocka_unit_test(test_refreshed),
                                        cmocka_unit_test(test_any_number_of_threads),
                                        cmocka_unit_test(test_cancelled),
+                                       cmocka_unit_test(test_calls_within),
                                        cmocka_unit_test(test_failing_apply),
                                        cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_newer_struct),
