@@ -828,7 +828,7 @@ static void test_cancelled(void **state) {
 
 static struct {
     rig r; /* what the callback calls */
-    size_t loops, bytes, threads;
+    size_t loops, bytes, after, threads;
     bool raises;
     int32_t stop;
     locus_status status;
@@ -859,6 +859,7 @@ static locus_status call_within(const locus_extension_batch *batch, double *valu
     if (!within.raises)
         rig_apply(&within.r, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT32, WITHIN_TOKENS, x, x);
     free(x);
+    within.after = locus_attention_workspace(within.r.plan, &options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL);
     within.loops -= before;
     return constant(batch, values, error);
 }
@@ -892,6 +893,7 @@ static void test_calls_within(void **state) {
     rig_ok(locus_plan_create_with(&r.plan, r.binding, r.queries, NULL, &options, error));
     assert_int_equal(within.status, LOCUS_OK);
     assert_int_equal(within.bytes, wanted[0]);
+    assert_int_equal(within.after, wanted[0]);
     assert_int_equal(within.threads, wanted[1]);
     assert_true(wanted[0] > wanted[1] && within.loops > 0);
     locus_plan_destroy(&r.plan);
