@@ -407,6 +407,21 @@ static void test_defaults_told(void **state) {
     assert_true(told > 100);
 }
 
+/* As many axes as there may be. */
+static void test_axes_are_a_grid(void **state) {
+    static const char *const specs[][2] = {
+        {"rope(axes=2)", "grid:2"}, {"rope(axes=31)", "grid:31"}, {"rope(axes=32)", "grid:32"}};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        locus_encoding *encoding = NULL;
+        char text[16];
+        rig_ok(locus_encoding_parse(specs[i][0], &encoding, error));
+        assert_int_equal(locus_group_text(locus_encoding_group(encoding), text, sizeof text), strlen(specs[i][1]));
+        assert_string_equal(text, specs[i][1]);
+        locus_encoding_destroy(&encoding);
+    }
+}
+
 static void test_null(void **state) {
     (void)state;
     locus_encoding *encoding = NULL;
@@ -419,21 +434,14 @@ static void test_null(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_canonical),
-        cmocka_unit_test(test_grammar_errors),
-        cmocka_unit_test(test_name_errors),
-        cmocka_unit_test(test_value_errors),
-        cmocka_unit_test(test_group_errors),
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_sites),
-        cmocka_unit_test(test_laws),
-        cmocka_unit_test(test_text_is_cut),
-        cmocka_unit_test(test_registry),
-        cmocka_unit_test(test_null),
-        cmocka_unit_test(test_taken_apart),
-        cmocka_unit_test(test_defaults_told),
-        cmocka_unit_test(test_comma),
-        cmocka_unit_test(test_point_of_two_bytes),
+        cmocka_unit_test(test_canonical),     cmocka_unit_test(test_grammar_errors),
+        cmocka_unit_test(test_name_errors),   cmocka_unit_test(test_value_errors),
+        cmocka_unit_test(test_group_errors),  cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sites),         cmocka_unit_test(test_laws),
+        cmocka_unit_test(test_text_is_cut),   cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_null),          cmocka_unit_test(test_taken_apart),
+        cmocka_unit_test(test_defaults_told), cmocka_unit_test(test_axes_are_a_grid),
+        cmocka_unit_test(test_comma),         cmocka_unit_test(test_point_of_two_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
