@@ -65,6 +65,7 @@ static void begin(scene *s, const char *spec, locus_mask mask, locus_dtype dtype
         return;
     s->bias = zeros(dtype, rank, shape);
     s->g_bias = zeros(dtype, rank, shape);
+    memset(s->g_bias.data, 0x5a, locus_tensor_count(&s->g_bias) * locus_dtype_size(dtype)); /* all is written */
     s->world.options.bias = &s->bias;
 }
 

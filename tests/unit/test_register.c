@@ -445,8 +445,8 @@ static void check_heard(const heard_case *c) {
     rig_close(&r);
 }
 
-/* The fewest places: differences, pairs of positions that are met, or pairs of tokens. A table of scores has a number of
- * each type, a cell, and a place's numbers; a word is two more. */
+/* The fewest places: differences, pairs of positions that are met, or pairs of tokens. A table of scores has a number
+ * of each type, a cell, and a place's numbers; a word is two more. */
 static void test_what_is_heard(void **state) {
     static const heard_case cases[] = {
         /* −4 … 2: a query and a key with this difference that are not outside of what there is */
