@@ -120,6 +120,29 @@ static void rows_sum_to_one(void **state) {
         }
 }
 
+/* Sequence s does not see its key s. */
+static void a_bias_is_of_its_sequence(void **state) {
+    static const int64_t shape[] = {SEQUENCES, 1, 1, 260};
+    static const size_t chosen[] = {0, 1, 5};
+    static float hidden[SEQUENCES][260];
+    (void)state;
+    for (size_t i = 0; i < SEQUENCES; i++)
+        hidden[i][i] = -INFINITY;
+    const locus_tensor bias = locus_tensor_view(hidden, LOCUS_FLOAT32, 4, shape);
+    for (size_t i = 0; i < 3 * SEQUENCES; i++) {
+        const size_t sequence = i % SEQUENCES;
+        scene s;
+        begin(&s, specs[chosen[i / SEQUENCES]], sequence);
+        s.world.options.bias = &bias;
+        run_well(&s);
+        for (size_t h = 0; h < HEADS; h++)
+            for (size_t q = 0; q < lengths[sequence]; q++)
+                for (size_t j = 0; j < SEQUENCES; j++)
+                    assert_int_equal(row_of(&s, h, q)[j] > 0, j != sequence);
+        end(&s);
+    }
+}
+
 /* Tiles of which rows see a piece in the middle, and a few keys at the beginning: what is not seen is 0. */
 static void windows_cut_rows(void **state) {
     static const size_t windows[][2] = {{5, 0}, {50, 0}, {130, 0}, {5, 3}, {40, 140}};
@@ -315,6 +338,7 @@ static void a_cancelled_call_says_so(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_sum_to_one),
+        cmocka_unit_test(a_bias_is_of_its_sequence),
         cmocka_unit_test(windows_cut_rows),
         cmocka_unit_test(weights_times_values_are_the_output),
         cmocka_unit_test(chosen_rows_are_rows_of_all),
