@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a training says of itself: each call of its watcher, number by number, and the whole row that it leaves. */
+/* What a training says of itself: each call of its watcher, number by number, and the whole row that it leaves, at once or
+ * going on. */
 #include "io/clock.h"
+#include "io/safetensors.h"
 #include "train/configuration/budgets.h"
 #include "train/configuration/config.h"
 #include "train/machine.h"
@@ -19,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -77,6 +81,8 @@ typedef struct witness {
     char phases[MOST][16];
     double came[MOST];
     size_t count;
+    uint64_t stop_at; /* 0: nowhere */
+    bool slow;        /* before the first step */
 } witness;
 
 static bool watch(void *context, const lab_progress *now) {
@@ -85,10 +91,13 @@ static bool watch(void *context, const lab_progress *now) {
     of->seen[of->count] = *now;
     of->came[of->count] = lab_seconds();
     snprintf(of->phases[of->count++], sizeof of->phases[0], "%s", now->phase);
-    return true;
+    if (of->slow && of->count == 1)
+        nanosleep(&(const struct timespec){.tv_nsec = 20000000}, NULL);
+    return of->stop_at == 0 || now->step < of->stop_at;
 }
 
 static lab_run train(const lab_train_config *config, const char *name, bool every_step, witness *seen) {
+    const bool whole = seen->stop_at == 0;
     lab_run run;
     locus_error error = {0};
     const lab_train_request request = {.config = *config,
@@ -98,8 +107,12 @@ static lab_run train(const lab_train_config *config, const char *name, bool ever
                                        .every_step = every_step,
                                        .progress = watch,
                                        .context = seen};
-    if (lab_train(store, &request, &run, &error) != LOCUS_OK)
-        fail_msg("%s", error.message);
+    char stopped[64] = "";
+    const locus_status status = lab_train(store, &request, &run, &error);
+    if (!whole)
+        snprintf(stopped, sizeof stopped, "stopped after step %d of %d", (int)seen->stop_at, STEPS);
+    assert_string_equal(error.message, stopped);
+    assert_int_equal(status, whole ? LOCUS_OK : LOCUS_ERROR_INTERRUPTED);
     return run;
 }
 
@@ -313,11 +326,110 @@ static void the_whole_row(void **state) {
     lab_run_free(&found);
 }
 
+/* ---- going on ---- */
+
+/* As if the steps so far had taken an hour and half of it, and very much memory. */
+static void remember_long_steps(const char *name) {
+    char path[1200];
+    lab_safetensors file;
+    double *reals = NULL;
+    int64_t *integers = NULL;
+    snprintf(path, sizeof path, "%s/%s/last.safetensors", folder, name);
+    assert_int_equal(lab_safetensors_read(&file, path, NULL), LOCUS_OK);
+    for (size_t i = 0; i < file.count; i++) {
+        reals = strcmp(file.arrays[i].name, "state.reals") == 0 ? file.arrays[i].data : reals;
+        integers = strcmp(file.arrays[i].name, "state.integers") == 0 ? file.arrays[i].data : integers;
+    }
+    assert_true(reals != NULL && integers != NULL);
+    reals[3] = 3600;
+    reals[4] = 1800;
+    integers[5] = (int64_t)1 << 50;
+    assert_int_equal(lab_safetensors_write(path, file.arrays, file.count, file.metadata, file.metadata_count, NULL),
+                     LOCUS_OK);
+    lab_safetensors_close(&file);
+}
+
+static void expect_going_on(const lab_run *run, lab_run_state state, uint64_t steps, const char *message,
+                            const char *version, double spent) {
+    const double tokens = (double)(steps * 4 * (4 + 4 + 1));
+    assert_int_equal(run->state, state);
+    assert_int_equal(run->steps_done, steps);
+    assert_int_equal(run->tokens_seen, tokens);
+    assert_string_equal(run->message, message);
+    assert_string_equal(run->version, version);
+    assert_true(run->wall_seconds >= 3600 && run->wall_seconds <= 3600 + spent);
+    assert_true(run->tokens_per_second <= tokens / 1800 && run->tokens_per_second >= tokens / (1800 + spent));
+    assert_int_equal(run->peak_bytes, (int64_t)1 << 50);
+    expect_time(run->ended);
+}
+
+/* Time, memory and versions of all that made its steps; what is left is told by the steps since it goes on. */
+static void a_run_goes_on(void **state) {
+    (void)state;
+    const lab_train_config config = words();
+    char version[96], old[] = "0.0 (old)", both[128];
+    witness seen = {.stop_at = 2};
+    lab_run run = train(&config, "parts", true, &seen);
+    assert_string_equal(run.message, "stopped after step 2 of 5");
+    assert_int_equal(run.state, LAB_RUN_STOPPED);
+    remember_long_steps("parts");
+    free(run.version);
+    run.version = old;
+    assert_int_equal(lab_store_run_update(store, &run, NULL), LOCUS_OK);
+    run.version = NULL;
+    lab_run_free(&run);
+    lab_version_text(version, sizeof version);
+    snprintf(both, sizeof both, "0.0 (old), then %s", version);
+    const double began = lab_seconds();
+    seen = (witness){.stop_at = 3};
+    run = train(&config, "parts", true, &seen);
+    expect_going_on(&run, LAB_RUN_STOPPED, 3, "stopped after step 3 of 5", both, lab_seconds() - began);
+    lab_run_free(&run);
+    seen = (witness){.slow = true};
+    const double again = lab_seconds();
+    run = train(&config, "parts", true, &seen);
+    expect_going_on(&run, LAB_RUN_DONE, STEPS, "", both, lab_seconds() - began);
+    assert_int_equal(seen.seen[0].step, 3);
+    for (size_t i = 0; i < seen.count; i++) {
+        const lab_progress *now = &seen.seen[i];
+        const double spent = lab_seconds() - again, share = (double)(STEPS - now->step) / (double)(now->step - 3);
+        const double tokens = (double)now->step * 4 * (4 + 4 + 1);
+        assert_true(now->tokens_per_second <= tokens / 1800 && now->tokens_per_second >= tokens / (1800 + spent));
+        assert_true(now->step == 3 ? isnan(now->seconds_left) : now->seconds_left <= share * spent + 1e-9);
+        assert_true(now->step == 3 || now->seconds_left >= share * (seen.came[i - 1] - seen.came[0]) - 1e-9);
+    }
+    lab_run_free(&run);
+}
+
+/* The best parameters are written again by whoever goes on, and are the first of those that are equally good. */
+static void the_best_is_written_again(void **state) {
+    (void)state;
+    lab_train_config config = words();
+    char path[1200];
+    config.schedule = LAB_SCHEDULE_CONSTANT;
+    config.rate_peak = 1e-300; /* no parameter changes */
+    witness seen = {.stop_at = 3};
+    lab_run run = train(&config, "best", true, &seen);
+    lab_run_free(&run);
+    snprintf(path, sizeof path, "%s/best/best.safetensors", folder);
+    assert_int_equal(unlink(path), 0);
+    seen = (witness){.count = 0};
+    run = train(&config, "best", true, &seen);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_true(same(final_of(run.id, "dev", "best_step"), EVERY));
+    assert_true(same(metric(run.id, "dev.loss", 2), metric(run.id, "dev.loss", STEPS)));
+    lab_run_free(&run);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_step_is_told), cmocka_unit_test(not_each_step_is_told),
-        cmocka_unit_test(epochs_are_told),   cmocka_unit_test(the_curve_in_numbers),
+        cmocka_unit_test(each_step_is_told),
+        cmocka_unit_test(not_each_step_is_told),
+        cmocka_unit_test(epochs_are_told),
+        cmocka_unit_test(the_curve_in_numbers),
         cmocka_unit_test(the_whole_row),
+        cmocka_unit_test(a_run_goes_on),
+        cmocka_unit_test(the_best_is_written_again),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
