@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a training says of itself: each call of its watcher, number by number, and the whole row that it leaves, at once or
- * going on. */
+/* What a training says of itself: each call of its watcher, number by number, and the whole row that it leaves, whether
+ * it is trained at once or goes on. */
 #include "io/clock.h"
 #include "io/safetensors.h"
 #include "train/configuration/budgets.h"
