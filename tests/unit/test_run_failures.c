@@ -289,13 +289,14 @@ static lab_train_config tiny(const char *task) {
 typedef struct scene {
     lab_train_request request;
     const char *blocked; /* a path that becomes a folder; NULL: nothing does */
+    uint64_t stop_at;    /* 0: nowhere */
 } scene;
 
 static bool look(void *context, const lab_progress *progress) {
     const scene *on = context;
     if (on->blocked != NULL && progress->step == 1)
         mkdir(on->blocked, 0777);
-    return true;
+    return on->stop_at == 0 || progress->step < on->stop_at;
 }
 
 static locus_status train(scene *on, lab_run *run, locus_error *error) {
@@ -547,6 +548,136 @@ static void states_that_cannot_be_kept(void **state) {
     assert_int_not_equal(access(last, F_OK), 0);
 }
 
+/* ---- what is refused before the first step ---- */
+
+/* One line, and neither a row nor a folder. */
+static void assert_refused(scene *on, locus_status wanted, const char *argument, const char *says) {
+    lab_run run, found;
+    locus_error error;
+    const locus_status status = train(on, &run, &error);
+    assert_string_equal(error.message, says);
+    assert_string_equal(error.argument, argument);
+    assert_int_equal(status, wanted);
+    assert_int_equal(run.id, 0);
+    assert_int_equal(lab_store_run_find(store, on->request.name, &found, NULL), LOCUS_ERROR_ARGUMENT);
+    assert_int_not_equal(access(sentence("%s/%s", folder, on->request.name), F_OK), 0);
+    lab_run_free(&run);
+}
+
+static void trainings_that_cannot_begin(void **state) {
+    (void)state;
+    scene on = {.request = {.config = tiny("copy"), .name = "begun"}};
+    on.request.config.data.words.length_mean = 4;
+    on.request.config.data.words.length_deviation = 0;
+    on.request.config.encoding = "learned(size=4)";
+    assert_refused(&on, LOCUS_ERROR_POSITION, "encoding",
+                   "a test sample has 5 tokens: position 4 of token 4 is outside the learned table of 4 rows (0 … 3): "
+                   "raise 'size' or move the positions");
+    on.request.config.encoding = "rope";
+    on.request.config.continued_at = 2;
+    assert_refused(&on, LOCUS_ERROR_ARGUMENT, "continue", "the training goes on from another run: name it");
+    on.request.config.continued_at = 0;
+    on.request.config.init_digest = 7;
+    assert_refused(&on, LOCUS_ERROR_ARGUMENT, "init-from",
+                   "the training begins from parameters of a file: --init-from names it");
+    on.request.config.init_digest = 0;
+    execute("ALTER TABLE run RENAME TO gone");
+    assert_fails(&on, sentence("the run store '%s' failed: %s", store_path, "no such table: run"));
+    execute("ALTER TABLE gone RENAME TO run");
+    assert_int_not_equal(access(scratch_path("runs/begun"), F_OK), 0);
+    /* Seen in the first step only, when there is a row already. */
+    lab_train_config fresh;
+    assert_int_equal(lab_train_config_budget(&fresh, lab_task_find("addition"), "smoke", LAB_SETUP_PAPER, NULL),
+                     LOCUS_OK);
+    scene sums = {.request = {.config = tiny("addition"), .name = "summed"}};
+    sums.request.config.data = fresh.data;
+    sums.request.config.data.problems.sequence = 30;
+    sums.request.config.model.encoder_layers = 0;
+    sums.request.config.test_length_count = 0;
+    sums.request.config.encoding = "learned(size=12)";
+    assert_refused(&sums, LOCUS_ERROR_POSITION, "positions",
+                   "position 12 of token 12 is outside the learned table of 12 rows (0 … 11): raise 'size' or move the "
+                   "positions");
+}
+
+/* A checkpoint whose row is gone, with all that may lie beside it; a name that is another run's number. */
+static void checkpoints_without_a_row(void **state) {
+    (void)state;
+    scene on = {.request = {.config = tiny("copy"), .name = "lost"}, .stop_at = 2};
+    lab_run run;
+    locus_error error;
+    assert_int_equal(train(&on, &run, &error), LOCUS_ERROR_INTERRUPTED);
+    char number_of_it[32];
+    snprintf(number_of_it, sizeof number_of_it, "%lld", (long long)run.id);
+    lab_run_free(&run);
+    on.stop_at = 0;
+    scene numbered = {.request = {.config = tiny("copy"), .name = number_of_it}};
+    assert_trains(&numbered);
+    assert_same("whole", number_of_it);
+    run = row_of("lost");
+    assert_int_equal(run.steps_done, 2);
+    assert_int_equal(lab_store_run_delete(store, run.id, NULL), LOCUS_OK);
+    lab_run_free(&run);
+    char last[1024];
+    snprintf(last, sizeof last, "%s", scratch_path("runs/lost/last.safetensors"));
+    assert_fails(&on, sentence("'%s' belongs to no run of this store: name the store that it was made with, or %s",
+                               last, "--restart"));
+    assert_int_equal(access(last, F_OK), 0);
+    static const char *const strange[] = {"runs/lost/.last.safetensors.tmp-0123456789abcdef",
+                                          "runs/lost/tokenizer.model", "runs/lost/vocab.txt"};
+    for (size_t i = 0; i < COUNT(strange); i++)
+        scratch_write(strange[i], "x", 1);
+    on.request.restart = true;
+    assert_trains(&on);
+    assert_same("whole", "lost");
+    for (size_t i = 0; i < COUNT(strange); i++)
+        if (access(scratch_path(strange[i]), F_OK) == 0)
+            fail_msg("%s is still there", strange[i]);
+}
+
+/* Of a rate that changes nothing the first score stays the best: two more are waited for, and nothing else. */
+static void no_better_scores(void **state) {
+    (void)state;
+    scene on = {.request = {.config = tiny("copy"), .name = "patient"}};
+    on.request.config.schedule = LAB_SCHEDULE_CONSTANT;
+    on.request.config.rate_peak = 1e-300;
+    on.request.config.evaluate_every = 1;
+    on.request.config.steps = 9;
+    on.request.config.patience = 2;
+    lab_run run;
+    locus_error error;
+    assert_int_equal(train(&on, &run, &error), LOCUS_OK);
+    assert_string_equal(run.message, "ended early: 2 development scores in a row were no better");
+    assert_int_equal(run.steps_done, 3);
+    assert_int_equal(run.state, LAB_RUN_DONE);
+    lab_run_free(&run);
+    /* What is done is done: it needs no files any more. */
+    assert_int_equal(unlink(scratch_path("runs/patient/best.safetensors")), 0);
+    assert_int_equal(train(&on, &run, &error), LOCUS_OK);
+    assert_int_equal(run.steps_done, 3);
+    lab_run_free(&run);
+}
+
+/* The best parameters are kept although no checkpoint was due before the loss was lost. */
+static void losses_that_are_not_finite(void **state) {
+    (void)state;
+    scene on = {.request = {.config = tiny("copy"), .name = "wild"}};
+    on.request.config.schedule = LAB_SCHEDULE_CONSTANT;
+    on.request.config.rate_peak = 9e5;
+    on.request.config.evaluate_every = 1;
+    on.request.config.steps = 200;
+    on.request.config.checkpoint_seconds = 3600;
+    lab_run run;
+    locus_error error;
+    assert_int_equal(train(&on, &run, &error), LOCUS_ERROR_NUMERIC);
+    assert_non_null(strstr(error.message, "not finite"));
+    assert_string_equal(run.message, error.message);
+    assert_int_equal(run.state, LAB_RUN_FAILED);
+    assert_true(run.steps_done >= 1);
+    assert_int_equal(access(scratch_path("runs/wild/best.safetensors"), F_OK), 0);
+    lab_run_free(&run);
+}
+
 /* ---- from elsewhere ---- */
 
 /* All runs of the store as a file, and as a store. */
@@ -634,7 +765,9 @@ int main(void) {
         cmocka_unit_test(tables_that_are_gone),          cmocka_unit_test(curves_that_cannot_be_written),
         cmocka_unit_test(scores_that_cannot_be_written), cmocka_unit_test(further_scores),
         cmocka_unit_test(rows_that_cannot_be_written),   cmocka_unit_test(files_that_cannot_be_written),
-        cmocka_unit_test(states_that_cannot_be_kept),    cmocka_unit_test(imports_that_fail),
+        cmocka_unit_test(states_that_cannot_be_kept),    cmocka_unit_test(trainings_that_cannot_begin),
+        cmocka_unit_test(checkpoints_without_a_row),     cmocka_unit_test(no_better_scores),
+        cmocka_unit_test(losses_that_are_not_finite),    cmocka_unit_test(imports_that_fail),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

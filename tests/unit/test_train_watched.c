@@ -328,8 +328,8 @@ static void the_whole_row(void **state) {
 
 /* ---- going on ---- */
 
-/* As if the steps so far had taken an hour and half of it, and very much memory. */
-static void remember_long_steps(const char *name) {
+/* The checkpoint knows how long the steps so far took. From now on, an hour and half of it, and very much memory. */
+static void remember_long_steps(const char *name, double wall) {
     char path[1200];
     lab_safetensors file;
     double *reals = NULL;
@@ -341,6 +341,7 @@ static void remember_long_steps(const char *name) {
         integers = strcmp(file.arrays[i].name, "state.integers") == 0 ? file.arrays[i].data : integers;
     }
     assert_true(reals != NULL && integers != NULL);
+    assert_true(reals[3] >= 0.02 && reals[3] <= wall && reals[4] > 0 && reals[4] <= wall);
     reals[3] = 3600;
     reals[4] = 1800;
     integers[5] = (int64_t)1 << 50;
@@ -368,11 +369,11 @@ static void a_run_goes_on(void **state) {
     (void)state;
     const lab_train_config config = words();
     char version[96], old[] = "0.0 (old)", both[128];
-    witness seen = {.stop_at = 2};
+    witness seen = {.stop_at = 1, .slow = true};
     lab_run run = train(&config, "parts", true, &seen);
-    assert_string_equal(run.message, "stopped after step 2 of 5");
+    assert_string_equal(run.message, "stopped after step 1 of 5");
     assert_int_equal(run.state, LAB_RUN_STOPPED);
-    remember_long_steps("parts");
+    remember_long_steps("parts", run.wall_seconds);
     free(run.version);
     run.version = old;
     assert_int_equal(lab_store_run_update(store, &run, NULL), LOCUS_OK);
