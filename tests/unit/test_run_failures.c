@@ -290,13 +290,14 @@ typedef struct scene {
     lab_train_request request;
     const char *blocked; /* a path that becomes a folder; NULL: nothing does */
     uint64_t stop_at;    /* 0: nowhere */
+    bool at_once;        /* before the first step */
 } scene;
 
 static bool look(void *context, const lab_progress *progress) {
     const scene *on = context;
     if (on->blocked != NULL && progress->step == 1)
         mkdir(on->blocked, 0777);
-    return on->stop_at == 0 || progress->step < on->stop_at;
+    return !on->at_once && (on->stop_at == 0 || progress->step < on->stop_at);
 }
 
 static locus_status train(scene *on, lab_run *run, locus_error *error) {
@@ -600,6 +601,25 @@ static void trainings_that_cannot_begin(void **state) {
                    "positions");
 }
 
+/* Stopped before the first step it has its row and its checkpoint all the same. */
+static void stopped_at_once(void **state) {
+    (void)state;
+    scene on = {.request = {.config = tiny("copy"), .name = "early"}, .at_once = true};
+    lab_run run;
+    locus_error error;
+    assert_int_equal(train(&on, &run, &error), LOCUS_ERROR_INTERRUPTED);
+    assert_string_equal(error.message, "stopped after step 0 of 4");
+    lab_run_free(&run);
+    run = row_of("early");
+    assert_int_equal(run.state, LAB_RUN_STOPPED);
+    assert_string_equal(run.message, error.message);
+    assert_int_equal(access(scratch_path("runs/early/last.safetensors"), F_OK), 0);
+    lab_run_free(&run);
+    on.at_once = false;
+    assert_trains(&on);
+    assert_same("whole", "early");
+}
+
 /* A checkpoint whose row is gone, with all that may lie beside it; a name that is another run's number. */
 static void checkpoints_without_a_row(void **state) {
     (void)state;
@@ -623,7 +643,7 @@ static void checkpoints_without_a_row(void **state) {
     assert_fails(&on, sentence("'%s' belongs to no run of this store: name the store that it was made with, or %s",
                                last, "--restart"));
     assert_int_equal(access(last, F_OK), 0);
-    static const char *const strange[] = {"runs/lost/.last.safetensors.tmp-0123456789abcdef",
+    static const char *const strange[] = {"runs/lost/.state.safetensors.tmp-0123456789abcdef",
                                           "runs/lost/tokenizer.model", "runs/lost/vocab.txt"};
     for (size_t i = 0; i < COUNT(strange); i++)
         scratch_write(strange[i], "x", 1);
@@ -762,12 +782,19 @@ static void imports_that_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_that_are_gone),          cmocka_unit_test(curves_that_cannot_be_written),
-        cmocka_unit_test(scores_that_cannot_be_written), cmocka_unit_test(further_scores),
-        cmocka_unit_test(rows_that_cannot_be_written),   cmocka_unit_test(files_that_cannot_be_written),
-        cmocka_unit_test(states_that_cannot_be_kept),    cmocka_unit_test(trainings_that_cannot_begin),
-        cmocka_unit_test(checkpoints_without_a_row),     cmocka_unit_test(no_better_scores),
-        cmocka_unit_test(losses_that_are_not_finite),    cmocka_unit_test(imports_that_fail),
+        cmocka_unit_test(tables_that_are_gone),
+        cmocka_unit_test(curves_that_cannot_be_written),
+        cmocka_unit_test(scores_that_cannot_be_written),
+        cmocka_unit_test(further_scores),
+        cmocka_unit_test(rows_that_cannot_be_written),
+        cmocka_unit_test(files_that_cannot_be_written),
+        cmocka_unit_test(states_that_cannot_be_kept),
+        cmocka_unit_test(trainings_that_cannot_begin),
+        cmocka_unit_test(stopped_at_once),
+        cmocka_unit_test(checkpoints_without_a_row),
+        cmocka_unit_test(no_better_scores),
+        cmocka_unit_test(losses_that_are_not_finite),
+        cmocka_unit_test(imports_that_fail),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
