@@ -283,5 +283,10 @@ awk 'BEGIN {
     for (i = 0; i < 400; i++) { x = x "x"; y = y "y" }
     print ""; print "dev:"; print x; print y " …"; print "z" }' >wanted
 tail -n 5 out | diff wanted - >differs || fail "lines of a text: $(cat differs)"
+# The last line ends, although it does not in the text.
+printf 'ab\nz' >text
+"$locus" data make text --train-text text --dev-text text --test-text text -o short --quiet
+"$locus" data inspect text --data short --set test --show 5 | tail -n 3 >out
+printf 'test:\nab\nz\n' | cmp - out || fail "a line without an end: $(cat out)"
 "$locus" data inspect text --data folder --show 0 | grep -q train: && fail "--show 0 shows lines"
 echo "ok"

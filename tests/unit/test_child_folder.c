@@ -146,6 +146,7 @@ static void ends_of_programs(void **state) {
         {"echo first; echo 'x.cc(12) [!y.empty()] [z] real reason' >&2; echo; printf ' \\t\\nProgram terminated.\\n'; "
          "exit 1",
          LOCUS_ERROR_IO, "sh failed: real reason"},
+        {"echo 'x.cc(12) [y] z'; exit 1", LOCUS_ERROR_IO, "sh failed: z"},
         {"printf 'only [this] \\nno'; kill -KILL $$", LOCUS_ERROR_IO, "sh was ended by signal 9: no"},
         {"printf 'only [this] '; exit 1", LOCUS_ERROR_IO, "sh failed: only [this] "},
     };
@@ -163,10 +164,56 @@ static void ends_of_programs(void **state) {
     assert_int_equal(scratch_count(), 0);
 }
 
+/* Signals that this process keeps for later end a program at once. */
+static void signals_reach_programs(void **state) {
+    (void)state;
+    static const char *const words[] = {"sh", "-c", "kill -TERM $$; exit 0", NULL};
+    lab_child_folder folder;
+    sigset_t kept, before;
+    assert_int_equal(lab_child_open(&folder, NULL), LOCUS_OK);
+    sigemptyset(&kept);
+    sigaddset(&kept, SIGTERM);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &kept, &before), 0);
+    assert_int_equal(lab_child_run(&folder, words, "dash", NULL), LOCUS_ERROR_INTERRUPTED);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+    lab_child_close(&folder);
+}
+
+/* A folder for temporary files is used up to 400 bytes; a longer one, none, or one with a comma is /tmp. */
+static void where_folders_are_made(void **state) {
+    (void)state;
+    char *base = strdup(getenv("TMPDIR")), longest[512], longer[520], comma[520];
+    lab_child_folder folder;
+    int length = snprintf(longest, sizeof longest, "%s/%0150d", base, 0);
+    assert_int_equal(mkdir(longest, 0700), 0);
+    snprintf(longest + length, sizeof longest - (size_t)length, "/%0*d", 400 - length - 1, 0);
+    assert_int_equal(mkdir(longest, 0700), 0);
+    snprintf(longer, sizeof longer, "%s0", longest);
+    assert_int_equal(mkdir(longer, 0700), 0);
+    snprintf(comma, sizeof comma, "%s/a,b", base);
+    assert_int_equal(mkdir(comma, 0700), 0);
+    const char *const cases[][2] = {{longest, longest}, {longer, "/tmp"}, {comma, "/tmp"}, {"", "/tmp"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(setenv("TMPDIR", cases[i][0], 1), 0);
+        assert_int_equal(lab_child_open(&folder, NULL), LOCUS_OK);
+        const char *slash = strrchr(folder.path, '/');
+        assert_int_equal(slash - folder.path, strlen(cases[i][1]));
+        assert_memory_equal(folder.path, cases[i][1], strlen(cases[i][1]));
+        lab_child_close(&folder);
+    }
+    assert_int_equal(setenv("TMPDIR", base, 1), 0);
+    assert_true(rmdir(longest) == 0 && rmdir(longer) == 0 && rmdir(comma) == 0);
+    *strrchr(longest, '/') = '\0';
+    assert_int_equal(rmdir(longest), 0);
+    free(base);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(left_folders_go),   cmocka_unit_test(nothing_else_goes),   cmocka_unit_test(ends_of_programs),
-        cmocka_unit_test(no_folder_is_told), cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(signals_reach_programs), cmocka_unit_test(where_folders_are_made),
+        cmocka_unit_test(left_folders_go),        cmocka_unit_test(nothing_else_goes),
+        cmocka_unit_test(ends_of_programs),       cmocka_unit_test(no_folder_is_told),
+        cmocka_unit_test(a_full_disk_is_told),
     };
     return cmocka_run_group_tests(tests, open_scratch, scratch_remove);
 }

@@ -402,8 +402,12 @@ static void test_killed_between(void **state) {
     assert_file(here, "one", LAB_RUN_LAST, NULL);
     plant_both(finished, finished); /* but what a training of one's own left is its own */
     put_file(here, "one", LAB_RUN_LAST, "own");
-    assert_merge(false, (lab_merge_result){.known = 1});
-    assert_file(here, "one", LAB_RUN_LAST, "own");
+    put_file(here, "one", LAB_RUN_BEST, "own");
+    for (int checkpoints = 0; checkpoints < 2; checkpoints++) {
+        assert_merge(checkpoints == 1, (lab_merge_result){.known = 1, .bare = (size_t)checkpoints});
+        assert_file(here, "one", LAB_RUN_LAST, "own");
+        assert_file(here, "one", LAB_RUN_BEST, "own");
+    }
 }
 
 static void test_unfinished(void **state) {

@@ -182,8 +182,34 @@ static void folders_keep_their_words(void **state) {
     assert_non_null(strstr(why.message, "is no JSON object"));
 }
 
+/* Two signs before something join it to what stands before; a sign is a word like others. A text begins anew. */
+static void words_and_pieces(void **state) {
+    (void)state;
+    static const char content[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n##a\n#a\na#\n##\n#\nb\n##bc\n";
+    lab_tokenizer *tokenizer;
+    scratch_write("vocab.txt", content, sizeof content - 1);
+    assert_int_equal(lab_tokenizer_open_wordpiece(&tokenizer, scratch_path("vocab.txt"), false, &why), LOCUS_OK);
+    assert_int_equal(lab_tokenizer_vocabulary(tokenizer), 12);
+    lab_detokenizer detokenizer = {.tokenizer = tokenizer};
+    for (size_t turn = 0; turn < 2; turn++) {
+        static const char wanted[] = "bbc #a a# ##a # ba \xef\xbf\xbd";
+        static const int32_t tokens[] = {10, 11, 6, 7, 8, 5, 9, 10, 5};
+        char text[64];
+        size_t used = 0;
+        for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
+            used += lab_detokenizer_add(&detokenizer, tokens[i], text + used, sizeof text - used);
+        text[used++] = ' ';
+        used += lab_detokenizer_add(&detokenizer, turn == 0 ? -1 : 12, text + used, sizeof text - used);
+        used += lab_detokenizer_end(&detokenizer, text + used, sizeof text - used);
+        assert_int_equal(used, sizeof wanted - 1);
+        assert_memory_equal(text, wanted, used);
+    }
+    lab_tokenizer_close(&tokenizer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_and_pieces),
         cmocka_unit_test(the_longest_entry_wins),
         cmocka_unit_test(long_words_are_unknown),
         cmocka_unit_test(frames_are_cut),
