@@ -143,6 +143,10 @@ static void bad_headers_are_refused(void **state) {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1", "not closed"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999,)}", "too large"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (999999999999999999, 999999999999999999)}", "no memory"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (1073741824, 1073741824)}",
+         "has a shape that no memory could hold"}, /* 2⁶³ bytes, one less can at least be counted */
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2147483647, 1073741824)}",
+         "is cut: its shape needs 9223372032559808512 bytes, 4 are there"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", "more than 8 dimensions"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x", "after the dictionary"},
         {"{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "type '>f4'"},

@@ -106,6 +106,8 @@ static void grey_and_other_scales(void **state) {
     expect_picture("p5", 4, 1, wanted);
     scratch_write("p5.16", "P5 1 4 600 \0\0\0\310\1\220\2\130", 19);
     expect_picture("p5.16", 1, 4, wanted);
+    scratch_write("p5.256", "P5 1 2 256 \0\0\1\0", 15); /* the least of two bytes each */
+    expect_picture("p5.256", 1, 2, (const uint8_t[]){0, 0, 0, 255, 255, 255});
     text("p2.2", "P2\n#half\n1 3\n2\n0\n1\n2\n");
     expect_picture("p2.2", 1, 3, halves);
     text("p3.1", "P3 1 1 1 1 0 1");
@@ -126,6 +128,8 @@ static void bent_anymaps(void **state) {
     expect_failure("absurd", "a side may have 1 to 16384");
     text("huge", "P6 16384 16384 255\n12345"); /* no memory is asked for it */
     expect_failure("huge", "is cut: 805306363 bytes");
+    scratch_write("short", "P5 1 2 256 \0\0\1", 14);
+    expect_failure("short", "is cut: 1 bytes of 1×2 pixels are missing at least");
     text("scale", "P2 1 1 65536 0");
     expect_failure("scale", "largest value");
     text("scale0", "P2 1 1 0 0");

@@ -32,6 +32,7 @@ typedef struct recipe {
     int channels;
     bool progressive, arithmetic;
     int scans; /* of a progressive one, up to 253; 0: the usual ones */
+    int flat;  /* the value everywhere, which JPEG keeps as it is; 0: waves */
 } recipe;
 
 /* From malloc. */
@@ -66,7 +67,9 @@ static unsigned char *encode(const recipe *how, unsigned long *bytes) {
         JSAMPROW from = row;
         for (size_t x = 0; x < WIDTH; x++)
             for (size_t c = 0; c < (size_t)how->channels; c++)
-                row[x * (size_t)how->channels + c] = c == 3 ? 200 : value_at(x, y, how->channels == 1 ? 0 : c);
+                row[x * (size_t)how->channels + c] = c == 3          ? 200
+                                                     : how->flat > 0 ? (uint8_t)how->flat
+                                                                     : value_at(x, y, how->channels == 1 ? 0 : c);
         jpeg_write_scanlines(&encoder, &from, 1);
     }
     jpeg_finish_compress(&encoder);
@@ -104,13 +107,27 @@ static void expect_near(const recipe *how) {
 static void test_kinds(void **state) {
     (void)state;
     static const recipe recipes[] = {
-        {JCS_RGB, 3, false, false, 0},
-        {JCS_RGB, 3, true, false, 0},
-        {JCS_GRAYSCALE, 1, false, false, 0},
-        {JCS_CMYK, 4, false, false, 0},
+        {JCS_RGB, 3, false, false, 0, 0},
+        {JCS_RGB, 3, true, false, 0, 0},
+        {JCS_GRAYSCALE, 1, false, false, 0, 0},
+        {JCS_CMYK, 4, false, false, 0, 0},
     };
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
         expect_near(&recipes[i]);
+}
+
+/* Ink times what black leaves of it, rounded. */
+static void test_inks(void **state) {
+    (void)state;
+    static const int inks[][2] = {{1, 1}, {2, 2}, {50, 39}, {100, 78}, {101, 79}, {254, 199}, {255, 200}};
+    for (size_t i = 0; i < sizeof inks / sizeof *inks; i++) {
+        lab_picture picture;
+        put(&(recipe){.space = JCS_CMYK, .channels = 4, .flat = inks[i][0]}, 0);
+        assert_int_equal(lab_picture_read(&picture, scratch_path("p.jpg"), NULL), LOCUS_OK);
+        for (size_t v = 0; v < 3 * PIXELS; v++)
+            assert_int_equal(picture.rgb[v], inks[i][1]);
+        lab_picture_free(&picture);
+    }
 }
 
 static void expect_failure(const char *says) {
@@ -125,7 +142,7 @@ static void expect_failure(const char *says) {
 
 static void test_cut(void **state) {
     (void)state;
-    static const recipe recipes[] = {{JCS_RGB, 3, false, false, 0}, {JCS_RGB, 3, true, false, 0}};
+    static const recipe recipes[] = {{JCS_RGB, 3, false, false, 0, 0}, {JCS_RGB, 3, true, false, 0, 0}};
     for (size_t i = 0; i < 2; i++) {
         unsigned long bytes = 0;
         free(encode(&recipes[i], &bytes));
@@ -140,7 +157,7 @@ static void test_cut(void **state) {
 
 static void test_refused(void **state) {
     (void)state;
-    const recipe many = {JCS_GRAYSCALE, 1, false, false, 253}, some = {JCS_GRAYSCALE, 1, false, false, 190};
+    const recipe many = {JCS_GRAYSCALE, 1, false, false, 253, 0}, some = {JCS_GRAYSCALE, 1, false, false, 190, 0};
     lab_picture picture;
     locus_error error = {0};
     put(&some, 0);
@@ -149,7 +166,7 @@ static void test_refused(void **state) {
     put(&many, 0);
     expect_failure("it has more than 200 scans");
 #ifdef C_ARITH_CODING_SUPPORTED
-    const recipe arithmetic = {JCS_RGB, 3, false, true, 0};
+    const recipe arithmetic = {JCS_RGB, 3, false, true, 0, 0};
     put(&arithmetic, 0);
     expect_failure("it is coded arithmetically");
 #endif
@@ -159,7 +176,7 @@ static void test_refused(void **state) {
 static void test_promise(void **state) {
     (void)state;
     unsigned long bytes = 0;
-    const recipe how = {JCS_RGB, 3, false, false, 0};
+    const recipe how = {JCS_RGB, 3, false, false, 0, 0};
     unsigned char *out = encode(&how, &bytes);
     for (unsigned long i = 0; i + 9 < bytes; i++) {
         if (out[i] == 0xFF && out[i + 1] == 0xC0) { /* the frame: length, depth, height, width */
@@ -236,7 +253,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),   cmocka_unit_test(test_cut),           cmocka_unit_test(test_refused),
         cmocka_unit_test(test_promise), cmocka_unit_test(test_flat_and_same), cmocka_unit_test(test_means),
-        cmocka_unit_test(test_growing),
+        cmocka_unit_test(test_growing), cmocka_unit_test(test_inks),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }
