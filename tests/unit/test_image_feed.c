@@ -229,10 +229,14 @@ static void test_refusals(void **state) {
     assert_int_equal(lab_image_feed_create(&feed, &four, BATCH, 0, true, &error), LOCUS_ERROR_ARGUMENT);
     assert_int_equal(lab_image_feed_create(&feed, &images, 0, 0, true, &error), LOCUS_ERROR_ARGUMENT);
     feed = open_feed(BATCH, true);
-    assert_int_equal(lab_image_feed_slice(feed, 0, 0, &batch, &error), LOCUS_ERROR_ARGUMENT);
-    assert_int_equal(lab_image_feed_slice(feed, 0, BATCH + 1, &batch, &error), LOCUS_ERROR_ARGUMENT);
-    assert_int_equal(lab_image_feed_slice(feed, IMAGES - 2, 3, &batch, &error), LOCUS_ERROR_ARGUMENT);
-    assert_int_equal(lab_image_feed_slice(feed, IMAGES, 1, &batch, &error), LOCUS_ERROR_ARGUMENT);
+    static const size_t slices[][2] = {{0, 0}, {0, BATCH + 1}, {IMAGES - 2, 3}, {IMAGES, 1}};
+    for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {
+        char says[128];
+        snprintf(says, sizeof says, "images %zu to %zu are no slice of %d images in batches of %d", slices[i][0],
+                 slices[i][0] + slices[i][1], (int)IMAGES, (int)BATCH);
+        assert_int_equal(lab_image_feed_slice(feed, slices[i][0], slices[i][1], &batch, &error), LOCUS_ERROR_ARGUMENT);
+        assert_string_equal(error.message, says);
+    }
     assert_null(batch);
     check_slice(ask_slice(feed, 1, 2), 1, 2);
     lab_image_feed_destroy(&feed);

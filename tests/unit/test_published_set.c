@@ -3,6 +3,7 @@
  * that go on or begin again and never leave what is wrong. */
 #include "io/digest.h"
 #include "io/published/download.h"
+#include "io/published/late_library.h"
 #include "io/published/published_set.h"
 #include "io/temporary.h"
 #include <fcntl.h>
@@ -190,6 +191,69 @@ static void what_differs_is_named(void **state) {
     assert_int_equal(lab_published_check(&set, scratch_path("check"), NULL, &error), LOCUS_ERROR_IO);
     expect_message(&error, "cannot read", "check/b.bin");
     assert_int_equal(lab_published_check(&set, scratch_path("little.tar.gz"), NULL, &error), LOCUS_OK);
+}
+
+/* An archive that ends within a file is cut, not altered. */
+static void cut_archives(void **state) {
+    (void)state;
+    static char bytes[2 * BIG];
+    tar_member members[FILES];
+    locus_error error = {0};
+    for (size_t f = 0; f < FILES; f++)
+        members[f] = (tar_member){names[f], content[f], sizes[f], NULL};
+    tar_write(scratch_path("plain.tar"), TAR_PLAIN, members, FILES);
+    assert_true(slurp("plain.tar", bytes, sizeof bytes) > BIG);
+    scratch_write("plain.tar", bytes, BIG / 2);
+    assert_int_equal(lab_published_check(&set, scratch_path("plain.tar"), NULL, &error), LOCUS_ERROR_IO);
+    expect_message(&error, "plain.tar' is cut", "");
+    assert_int_equal(unlink(scratch_path("plain.tar")), 0);
+}
+
+/* Bytes that have been read, of all, after each piece. */
+typedef struct heard {
+    char text[400];
+} heard;
+
+static bool hear(void *context, const char *phase, uint64_t done, uint64_t total) {
+    heard *all = context;
+    const size_t used = strlen(all->text);
+    snprintf(all->text + used, sizeof all->text - used, "%s %llu/%llu\n", phase, (unsigned long long)done,
+             (unsigned long long)total);
+    return true;
+}
+
+static void what_is_read_is_told(void **state) {
+    (void)state;
+    heard all = {""};
+    const lab_watch watch = {hear, &all};
+    make_folder("told");
+    assert_int_equal(lab_published_check(&set, scratch_path("told"), &watch, NULL), LOCUS_OK);
+    assert_string_equal(all.text, "checking 5/1501005\nchecking 1048581/1501005\nchecking 1500005/1501005\n"
+                                  "checking 1501005/1501005\n");
+    all.text[0] = '\0';
+    assert_int_equal(lab_published_take(&set, scratch_path("told"), scratch_path("told again"), &watch, NULL),
+                     LOCUS_OK);
+    assert_string_equal(all.text, "unpacking 5/1501005\nunpacking 1048581/1501005\nunpacking 1500005/1501005\n"
+                                  "unpacking 1501005/1501005\n");
+    expect_whole("told again");
+}
+
+/* A library, or a function of it, that is not there is told each time; what was not whole is filled in later. */
+static void libraries_that_are_not_there(void **state) {
+    (void)state;
+    static const char *const lacks[] = {"cos", "cosine", NULL};
+    static const char *const has[] = {"cos", "sin", NULL};
+    void (*table[2])(void) = {NULL, NULL};
+    for (int turn = 0; turn < 2; turn++) {
+        locus_error error = {0};
+        assert_int_equal(lab_late_load("libnowhere.so", has, table, &error), LOCUS_ERROR_UNSUPPORTED);
+        expect_message(&error, "cannot load libnowhere.so: libnowhere.so: ", "No such file");
+        assert_int_equal(lab_late_load("libm.so.6", lacks, table, &error), LOCUS_ERROR_UNSUPPORTED);
+        expect_message(&error, "cannot load libm.so.6: ", "cosine");
+        assert_null(table[1]);
+    }
+    assert_int_equal(lab_late_load("libm.so.6", has, table, NULL), LOCUS_OK);
+    assert_true(table[0] != NULL && table[1] != NULL && table[0] != table[1]);
 }
 
 static char *located(const char *path) {
@@ -454,6 +518,9 @@ int main(void) {
         cmocka_unit_test(known_sums),
         cmocka_unit_test(sums_of_files_and_numbers),
         cmocka_unit_test(what_differs_is_named),
+        cmocka_unit_test(cut_archives),
+        cmocka_unit_test(what_is_read_is_told),
+        cmocka_unit_test(libraries_that_are_not_there),
         cmocka_unit_test(where_a_set_is),
         cmocka_unit_test(sets_are_taken),
         cmocka_unit_test(failures_leave_nothing),

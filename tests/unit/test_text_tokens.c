@@ -378,6 +378,92 @@ static void what_cannot_be_written_is_told(void **state) {
     assert_string_equal(error.message, says);
 }
 
+/* Lines as long as is asked for, the first of so many bytes, others of so many. */
+static size_t write_lines(char *text, size_t bytes, size_t first, size_t other) {
+    memset(text, 'a', bytes);
+    for (size_t at = first; at <= bytes; at += other)
+        text[at - 1] = '\n';
+    return bytes;
+}
+
+/* Sets without a text of their own get the training text's end: from the first line behind the place that leaves them a
+ * twentieth of the whole, to the byte. */
+static void sets_from_the_end(void **state) {
+    (void)state;
+    static const struct {
+        size_t bytes, first, other, wanted[3];
+    } cases[] = {
+        {400, 4, 4, {360, 20, 20}}, /* lines begin there */
+        {400, 4, 3, {364, 18, 18}}, /* a line ends two bytes before */
+        {418, 4, 3, {382, 18, 18}}, /* 20.9 are 20 */
+        {40, 20, 2, {36, 2, 2}},    /* the least of two tokens */
+        {400, 320, 20, {360, 20, 20}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512], path[1024];
+        lab_text_facts facts;
+        locus_error error = {0};
+        scratch_write("whole.txt", text, write_lines(text, cases[i].bytes, cases[i].first, cases[i].other));
+        snprintf(path, sizeof path, "%s", scratch_path("whole.txt"));
+        const lab_text_source source = {.texts = {path}};
+        if (lab_text_make(scratch_path("parted"), &source, NULL, &facts, &error) != LOCUS_OK)
+            fail_msg("case %zu: %s", i, error.message);
+        for (size_t s = 0; s < 3; s++) {
+            assert_int_equal(facts.bytes[s], cases[i].wanted[s]);
+            assert_int_equal(facts.tokens[s], cases[i].wanted[s]);
+            assert_int_equal(facts.predicted_bytes[s], cases[i].wanted[s] - 1);
+        }
+        assert_int_equal(facts.vocabulary, 256);
+    }
+    static const struct {
+        const char *text, *says;
+    } few[] = {
+        {"a\nb\nc\nd\ne\nf\ng\nh\n\n\n\n\n",
+         "dev set: 1 tokens are too few: one to read and one to predict are needed; give a "
+         "longer text"},
+        {"a\nb\nc\nd\ne\nf\n", "has too few lines to take the test set from its end: give a text for it"},
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "has too few lines to take the test set from its end"},
+    };
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
+        char path[1024];
+        lab_text_facts facts;
+        locus_error error = {0};
+        scratch_write("whole.txt", few[i].text, strlen(few[i].text));
+        snprintf(path, sizeof path, "%s", scratch_path("whole.txt"));
+        const lab_text_source source = {.texts = {path}};
+        assert_int_equal(lab_text_make(scratch_path("none"), &source, NULL, &facts, &error), LOCUS_ERROR_IO);
+        if (strstr(error.message, few[i].says) == NULL)
+            fail_msg("case %zu: %s", i, error.message);
+    }
+}
+
+/* What is told on the way: bytes of the text before the vocabulary, sets before their tokens. */
+typedef struct heard {
+    char text[256];
+} heard;
+
+static bool hear(void *context, const char *phase, uint64_t done, uint64_t total) {
+    heard *all = context;
+    const size_t used = strlen(all->text);
+    snprintf(all->text + used, sizeof all->text - used, "%s %llu/%llu\n", phase, (unsigned long long)done,
+             (unsigned long long)total);
+    return true;
+}
+
+static void making_is_told(void **state) {
+    (void)state;
+    char path[1024];
+    heard all = {""};
+    const lab_watch watch = {hear, &all};
+    lab_text_facts facts;
+    scratch_write("source.txt", "one\ntwo\n", 8);
+    snprintf(path, sizeof path, "%s", scratch_path("source.txt"));
+    const lab_text_source source = {.texts = {path, path, path}};
+    assert_int_equal(lab_text_make(scratch_path("told"), &source, &watch, &facts, NULL), LOCUS_OK);
+    assert_string_equal(all.text,
+                        "opening a vocabulary 0/8\nmaking tokens 0/3\nmaking tokens 1/3\nmaking tokens 2/3\n");
+}
+
 /* ---- the task ---- */
 
 static const lab_task *text_task(void) {
@@ -552,6 +638,8 @@ int main(void) {
         cmocka_unit_test(headers_have_bounds),
         cmocka_unit_test(each_token_is_looked_at),
         cmocka_unit_test(wrong_content_is_not_written),
+        cmocka_unit_test(sets_from_the_end),
+        cmocka_unit_test(making_is_told),
         cmocka_unit_test(what_cannot_be_written_is_told),
         cmocka_unit_test(every_token_but_the_first_is_predicted_once),
         cmocka_unit_test(sets_and_samples_are_chosen),

@@ -192,8 +192,8 @@ static void words_and_pieces(void **state) {
     assert_int_equal(lab_tokenizer_vocabulary(tokenizer), 12);
     lab_detokenizer detokenizer = {.tokenizer = tokenizer};
     for (size_t turn = 0; turn < 2; turn++) {
-        static const char wanted[] = "bbc #a a# ##a # ba \xef\xbf\xbd";
-        static const int32_t tokens[] = {10, 11, 6, 7, 8, 5, 9, 10, 5};
+        static const char wanted[] = "[PAD] bbc #a a# ##a # ba \xef\xbf\xbd";
+        static const int32_t tokens[] = {0, 10, 11, 6, 7, 8, 5, 9, 10, 5};
         char text[64];
         size_t used = 0;
         for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)

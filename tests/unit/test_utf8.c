@@ -91,6 +91,10 @@ static void damaged_texts(void **state) {
         assert_int_equal(used, strlen(cases[c].text));
         assert_memory_equal(text, cases[c].text, used);
     }
+    lab_detokenizer detokenizer = {.tokenizer = tokenizer};
+    char nothing = 'x';
+    assert_int_equal(lab_detokenizer_add(&detokenizer, 0, &nothing, 1), 1); /* a byte like others */
+    assert_int_equal(nothing, '\0');
     lab_tokenizer_close(&tokenizer);
 }
 
