@@ -28,6 +28,16 @@ printf '%s\n?d=7+8; \n%s' "$prompt" "$prompt" >prompts
 "$locus" generate add --prompts prompts --tokens 9 >many
 [ "$(wc -l <many)" = 3 ] && sed -n 1p many | cmp - whole && sed -n 3p many | cmp - whole || fail "--prompts: $(cat many)"
 
+# Of prompts that are not decoded together each gets the same: greedily, and of each group's own numbers something else.
+awk -v p="$prompt" 'BEGIN { for (i = 0; i < 70; i++) print i % 7 ? p : "?d=7+8; " }' >prompts
+"$locus" generate add --prompts prompts --tokens 9 >many
+[ "$(wc -l <many)" = 70 ] && [ "$(awk 'NR % 7 != 1' many | sort -u)" = "$(cat whole)" ] &&
+    [ "$(awk 'NR % 7 == 1' many | sort -u | wc -l)" = 1 ] || fail "70 prompts: $(sort many | uniq -c)"
+awk -v p="$prompt" 'BEGIN { for (i = 0; i < 64; i++) print p }' >prompts
+"$locus" generate add --prompts prompts --tokens 20 --temperature 2 --seed 1 >many
+[ "$(head -n 32 many)" != "$(tail -n 32 many)" ] || fail "both groups draw the same"
+printf '%s\n?d=7+8; \n%s' "$prompt" "$prompt" >prompts
+
 began=$(date +%s)
 "$locus" generate add --prompt "$prompt" --tokens 9 --json >json
 took=$(($(date +%s) - began + 1))
