@@ -225,6 +225,20 @@ static void test_refusals(void **state) {
     assert_int_equal(lab_train_config_budget(&addition, lab_task_find("addition"), "smoke", LAB_SETUP_PAPER, &error),
                      LOCUS_OK);
     assert_int_equal(lab_train_config_pretrained(&addition, pretrained_folder(), &error), LOCUS_ERROR_ARGUMENT);
+    /* An encoder, or parameters, that are not there are missed before anything is made. */
+    char nowhere[1024], says[1200];
+    snprintf(nowhere, sizeof nowhere, "%s", scratch_path("nowhere"));
+    for (int pretrained = 0; pretrained < 2; pretrained++) {
+        lab_train_config lost = p.config;
+        lost.pretrained = pretrained ? nowhere : NULL;
+        lost.init_from = pretrained ? NULL : nowhere;
+        lost.pretrained_digest = lost.init_digest = 0;
+        snprintf(says, sizeof says, "cannot read '%s%s': No such file or directory", nowhere,
+                 pretrained ? "/config.json" : "");
+        assert_int_equal(lab_train_look(&lost, &error), LOCUS_ERROR_IO);
+        assert_string_equal(error.message, says);
+        assert_true(lost.pretrained_digest == 0 && lost.init_digest == 0);
+    }
 }
 
 /* What is published of the fine-tuning stands in the place of whatever the configuration had; budgets take fewer
