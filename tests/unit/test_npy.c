@@ -242,8 +242,85 @@ static void writing_refuses_what_it_cannot_describe(void **state) {
     assert_int_equal(lab_npy_write(&array, scratch_path("no/folder"), &error), LOCUS_ERROR_IO);
 }
 
+/* ---- arrays ---- */
+
+static void arrays_and_their_shapes(void **state) {
+    (void)state;
+    static const int64_t shape[] = {2, 3, 5, 7, 1, 1, 9223372036854775807, -1};
+    char text[LAB_SHAPE_TEXT];
+    lab_shape_text(0, shape, text);
+    assert_string_equal(text, "[]");
+    lab_shape_text(1, shape, text);
+    assert_string_equal(text, "[2]");
+    lab_shape_text(8, shape, text);
+    assert_string_equal(text, "[2, 3, 5, 7, 1, 1, 9223372036854775807, -1]");
+    lab_array array = {.rank = 4, .shape = {2, 3, 5, 7}};
+    assert_int_equal(lab_array_count(&array), 210);
+    array.shape[2] = 0;
+    assert_int_equal(lab_array_count(&array), 0);
+    array.rank = 0;
+    assert_int_equal(lab_array_count(&array), 1);
+    array = (lab_array){.rank = 3, .shape = {INT64_MAX, 2, 1}};
+    assert_true(lab_array_count(&array) == SIZE_MAX - 1);
+    array.shape[2] = 2;
+    assert_true(lab_array_count(&array) == SIZE_MAX);
+    array.shape[2] = -1;
+    assert_int_equal(lab_array_count(&array), 0);
+    locus_error error = {0};
+    const int64_t large[] = {4194304, 2097152}; /* 2⁴⁶ bytes */
+    assert_int_equal(lab_array_create(&array, LAB_F64, 2, large, &error), LOCUS_ERROR_MEMORY);
+    assert_string_equal(error.message, "out of memory: an array of shape [4194304, 2097152] takes 6.711e+07 MiB");
+    assert_null(array.data);
+}
+
+static void elements_of_arrays(void **state) {
+    (void)state;
+    static const lab_dtype dtypes[] = {LAB_F32, LAB_F64};
+    static const double values[] = {0.1, -2, 1e30, 5, 0.7, -0.25};
+    const int64_t shape[] = {2, 3};
+    for (size_t d = 0; d < 2; d++) {
+        lab_array array;
+        assert_int_equal(lab_array_create(&array, dtypes[d], 2, shape, NULL), LOCUS_OK);
+        snprintf(array.name, sizeof array.name, "named");
+        for (size_t i = 0; i < 6; i++) {
+            assert_true(lab_array_at(&array, i) == 0);
+            lab_array_set(&array, i, values[i]);
+        }
+        for (size_t turn = 0; turn < 2; turn++) { /* as it is, and wide */
+            for (size_t i = 0; i < 6; i++)
+                assert_true(lab_array_at(&array, i) == (d == 0 ? (double)(float)values[i] : values[i]));
+            const locus_tensor tensor = lab_array_tensor(&array);
+            assert_true(tensor.data == array.data && tensor.rank == 2 && tensor.shape[0] == 2 && tensor.shape[1] == 3);
+            assert_int_equal(tensor.dtype, d + turn > 0 ? LOCUS_FLOAT64 : LOCUS_FLOAT32);
+            assert_int_equal(lab_array_widen(&array, NULL), LOCUS_OK);
+            assert_int_equal(array.dtype, LAB_F64);
+            assert_string_equal(array.name, "named");
+            assert_true(array.rank == 2 && array.shape[0] == 2 && array.shape[1] == 3);
+        }
+        lab_array_free(&array);
+        assert_null(array.data);
+        assert_int_equal(lab_array_create(&array, dtypes[d], 2, shape, NULL), LOCUS_OK);
+        for (size_t i = 0; i < 6; i++) {
+            assert_true(lab_array_finite(&array));
+            lab_array_set(&array, i, i % 2 == 0 ? (double)NAN : -HUGE_VAL);
+            assert_false(lab_array_finite(&array));
+            lab_array_set(&array, i, 1);
+        }
+        lab_array_free(&array);
+    }
+    int32_t narrow[] = {1, INT32_MIN};
+    int64_t wide[] = {2, INT64_MIN};
+    const lab_array integers[] = {{.dtype = LAB_I32, .data = narrow}, {.dtype = LAB_I64, .data = wide}};
+    assert_true(lab_array_integer(&integers[0], 0) == 1 && lab_array_integer(&integers[0], 1) == INT32_MIN);
+    assert_true(lab_array_integer(&integers[1], 0) == 2 && lab_array_integer(&integers[1], 1) == INT64_MIN);
+    assert_true(lab_dtype_size(LAB_F32) == 4 && lab_dtype_size(LAB_F64) == 8 && lab_dtype_size(LAB_I32) == 4 &&
+                lab_dtype_size(LAB_I64) == 8);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_and_their_shapes),
+        cmocka_unit_test(elements_of_arrays),
         cmocka_unit_test(what_numpy_writes_is_read),
         cmocka_unit_test(every_type_and_rank_comes_back),
         cmocka_unit_test(headers_may_be_written_in_several_ways),

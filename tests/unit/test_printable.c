@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What a terminal would obey is replaced, what it shows stays; runs' names become paths only if they fit. */
+/* What a terminal would obey is replaced, what it shows stays; runs' names become paths only if they fit. Fields of CSV,
+ * numbers as exact as they are, words that are nearly others, lists that grow. */
+#include "io/csv.h"
 #include "io/fail.h"
+#include "io/grow.h"
 #include "io/printable.h"
+#include "io/word_distance.h"
 #include "train/store/run_folder.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +155,133 @@ static void long_lines_end_with_a_character(void **state) {
     assert_string_equal(error.message, "");
 }
 
+/* ---- fields, numbers, words, lists ---- */
+
+static const char *csv(const char *text, double number) {
+    static char line[256];
+    FILE *stream = tmpfile();
+    assert_non_null(stream);
+    if (text != NULL)
+        lab_csv_text(stream, text);
+    else
+        lab_csv_number(stream, number);
+    rewind(stream);
+    line[fread(line, 1, sizeof line - 1, stream)] = '\0';
+    fclose(stream);
+    return line;
+}
+
+static void fields_of_csv(void **state) {
+    (void)state;
+    static const char *const texts[][2] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"a b;c", "a b;c"},
+        {"a,b", "\"a,b\""},
+        {"say \"a\"", "\"say \"\"a\"\"\""},
+        {"=1+1", "'=1+1"}, /* what a spreadsheet would compute */
+        {"+1,2", "\"'+1,2\""},
+        {"-1", "'-1"},
+        {"@a", "'@a"},
+        {"1=2", "1=2"},
+        {"a\nb\x1b[0m", "a?b?[0m"},
+        {"é\xFF", "é?"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_string_equal(csv(texts[i][0], 0), texts[i][1]);
+    static const struct {
+        double value;
+        const char *text;
+    } numbers[] = {{0, "0"},
+                   {-0.0, "-0"},
+                   {0.1, "0.1"},
+                   {1.0 / 3, "0.3333333333333333"}, /* 16 digits */
+                   {0.1 + 0.2, "0.30000000000000004"},
+                   {123456789012345, "123456789012345"},
+                   {1234567890123456, "1234567890123456"},
+                   {9007199254740994, "9007199254740994"},
+                   {1e22, "1e+22"},
+                   {5e-324, "4.94065645841247e-324"},
+                   {-1.7976931348623157e308, "-1.7976931348623157e+308"}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        assert_string_equal(csv(NULL, numbers[i].value), numbers[i].text);
+    assert_string_equal(csv(NULL, HUGE_VAL), "");
+    assert_string_equal(csv(NULL, (double)NAN), "");
+}
+
+/* The least number of letters put in, taken out, changed, or changed with the next, none of them twice; by its
+ * definition. */
+static size_t least_changes(const char *a, size_t n, const char *b, size_t m) {
+    if (n == 0 || m == 0)
+        return n + m;
+    size_t best = least_changes(a, n - 1, b, m - 1) + (a[n - 1] != b[m - 1]);
+    const size_t out = least_changes(a, n - 1, b, m) + 1, in = least_changes(a, n, b, m - 1) + 1;
+    best = out < best ? out : best;
+    best = in < best ? in : best;
+    if (n > 1 && m > 1 && a[n - 1] == b[m - 2] && a[n - 2] == b[m - 1]) {
+        const size_t turned = least_changes(a, n - 2, b, m - 2) + 1;
+        best = turned < best ? turned : best;
+    }
+    return best;
+}
+
+/* Word `index` of those of `length` letters of abc. */
+static void word_at(size_t index, size_t length, char *word) {
+    for (size_t i = 0; i < length; i++, index /= 3)
+        word[i] = (char)('a' + (int)(index % 3));
+    word[length] = '\0';
+}
+
+static void words_that_are_nearly_others(void **state) {
+    (void)state;
+    static const size_t powers[] = {1, 3, 9, 27, 81};
+    char a[64], b[64];
+    for (size_t n = 0; n <= 4; n++)
+        for (size_t m = 0; m <= 4; m++)
+            for (size_t i = 0; i < powers[n]; i++)
+                for (size_t j = i % 2; j < powers[m]; j += 2) {
+                    word_at(i, n, a);
+                    word_at(j, m, b);
+                    assert_int_equal(lab_word_distance(a, b), least_changes(a, n, b, m));
+                }
+    memset(a, 'x', sizeof a);
+    memset(b, 'x', sizeof b);
+    a[60] = b[50] = '\0';
+    assert_int_equal(lab_word_distance(a, b), 0); /* of long words the first 47 letters */
+    a[47] = 'y';
+    assert_int_equal(lab_word_distance(a, b), 0);
+    a[46] = 'y';
+    assert_int_equal(lab_word_distance(a, b), 1);
+    b[44] = '\0';
+    assert_int_equal(lab_word_distance(a, b), 3);
+    static const char words[] = "one two-three four onefour";
+    static const char *const among[] = {"one", "two-three", "four", "onefour"};
+    static const char *const none[] = {"on", "two", "three", "ne", "fours", "one two", "o"};
+    for (size_t i = 0; i < sizeof among / sizeof *among; i++)
+        assert_true(lab_word_among(among[i], words));
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_false(lab_word_among(none[i], words));
+    assert_true(lab_word_among("b", "ab b") && lab_word_among("a", "ab a c") && !lab_word_among("a", NULL));
+}
+
+static void lists_grow(void **state) {
+    (void)state;
+    int *list = NULL;
+    size_t room = 0;
+    static const size_t rooms[] = {3, 3, 3, 6, 6, 6, 12};
+    for (size_t count = 0; count < sizeof rooms / sizeof *rooms; count++) {
+        assert_true(lab_grow(&list, count, &room, sizeof *list, 3));
+        assert_int_equal(room, rooms[count]);
+        list[room - 1] = 7;
+        list[count] = (int)count;
+    }
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(list[i], i);
+    assert_false(lab_grow(&list, 12, &room, SIZE_MAX / 23, 3)); /* more than can be counted */
+    assert_int_equal(room, 12);
+    free(list);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_shown_stays),
@@ -157,6 +290,9 @@ int main(void) {
         cmocka_unit_test(a_run_is_removed_with_what_was_left_of_it),
         cmocka_unit_test(nothing_outside_is_removed),
         cmocka_unit_test(long_lines_end_with_a_character),
+        cmocka_unit_test(fields_of_csv),
+        cmocka_unit_test(words_that_are_nearly_others),
+        cmocka_unit_test(lists_grow),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }
