@@ -312,19 +312,24 @@ static void test_typed(void **state) {
     lab_task_options options = one_file(scratch_path("train.jsonl"));
     assert_int_equal(lab_pairs_keep(&options, 0, folder, NULL), LOCUS_OK);
     expect_typed(&kept, "b new", NULL, 3);
-    expect_typed(&kept, " ", "has no token", 0);
+    expect_typed(&kept, " ", "the input has no token", 0);
     put("train.jsonl", "{\"input\": [1, 2], \"target\": [1, 2, 3]}\n");
     assert_int_equal(lab_pairs_keep(&options, 0, folder, NULL), LOCUS_OK);
     expect_typed(&kept, "3 1", NULL, 3);
-    expect_typed(&kept, "1 4", "'4' is no id: give numbers from 1 to 3", 0);
+    expect_typed(&kept, "1 4", "'4' is no id: give numbers from 1 to 3 between spaces", 0);
     expect_typed(&kept, "0", "'0' is no id", 0);
     expect_typed(&kept, "1x", "'x' is no id", 0);
     expect_typed(&kept, "99999999999999999999999", "'99999999999999999999' is no id", 0);
     expect_typed(&kept, " 2,3\t1 ", NULL, 2);
     expect_typed(&kept, " , ", "the input has no token", 0);
+    put("train.jsonl", "{\"input\": [0, 2], \"target\": [1, 2, 3]}\n");
+    assert_int_equal(lab_pairs_keep(&options, 0, folder, NULL), LOCUS_OK);
+    expect_typed(&kept, "0 3", NULL, 1); /* 0 is the start token's */
+    expect_typed(&kept, "-1", "'-1' is no id: give numbers from 0 to 3 between spaces", 0);
+    expect_typed(&kept, "x", "'x' is no id: give numbers from 0 to 3 between spaces", 0);
     put("train.jsonl", TREE("[1]", "[\"0\"]"));
     assert_int_equal(lab_pairs_keep(&options, 0, folder, NULL), LOCUS_OK);
-    expect_typed(&kept, "1", "are trees", 0);
+    expect_typed(&kept, "1", "inputs of this run are trees: name a file of them with --test", 0);
 }
 
 /* ---- edges ---- */
