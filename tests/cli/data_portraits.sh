@@ -176,6 +176,15 @@ tells expressions '{"subject":"values.tsv","target":"digit","samples":3,"length"
 printf 'Source\tTarget\n[MAX 2 [SM 1 4 6 ] ]\t2\n6\t6\n' >two.tsv
 tells "two expressions" '{"subject":"two.tsv","target":"digit","samples":2,"length":{"least":1,"most":8,"mean":4.5,"deviation":4.9497474683058327},"depth":{"least":1,"most":3,"mean":2,"deviation":1.4142135623730951},"arguments":{"least":2,"most":3,"mean":2.5,"deviation":0.70710678118654757},"operators":2,"digits":5,"vocabulary":16,"classes":[0, 0, 1, 0, 0, 0, 1, 0, 0, 0],"chance":0.1,"majority":0.5}' \
     two.tsv
+# What is shown of an expression ends after 240 bytes: 37 arguments take 6 each, and two operators of 7 letters the rest.
+ones=$(printf ' 1%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18)
+for operator in SM MIN; do
+    value=1 && [ $operator = MIN ] || value=9 # 1 + 18, of ten
+    printf 'Source\tTarget\n[%s [MAX%s ]%s ]\t%d\n' $operator "$ones" "$ones" $value >long.tsv
+    "$locus" data inspect long.tsv --show 1 | grep '^input' >$operator
+done
+[ "$(wc -c <SM)" = 248 ] && ! grep -q '…' SM || fail "an expression of 240 bytes: $(cat SM)"
+[ "$(wc -c <MIN)" = 252 ] && grep -q ' …$' MIN || fail "an expression of 241 bytes: $(cat MIN)"
 printf 'Source\tTarget\n4\t4\n3\t3\n5\t5\n[SM 1 2 ]\t3\n' >parity.tsv
 tells parity '{"subject":"parity.tsv","target":"parity","samples":4,"length":{"least":1,"most":4,"mean":1.75,"deviation":1.5},"depth":{"least":1,"most":2,"mean":1.25,"deviation":0.5},"arguments":{"least":2,"most":2,"mean":2,"deviation":0},"operators":1,"digits":5,"vocabulary":16,"classes":[1, 3],"chance":0.5,"majority":0.75}' \
     parity.tsv --target parity

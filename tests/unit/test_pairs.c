@@ -324,7 +324,7 @@ static void test_typed(void **state) {
     expect_typed(&kept, " , ", "the input has no token", 0);
     put("train.jsonl", "{\"input\": [0, 2], \"target\": [1, 2, 3]}\n");
     assert_int_equal(lab_pairs_keep(&options, 0, folder, NULL), LOCUS_OK);
-    expect_typed(&kept, "0 3", NULL, 1); /* 0 is the start token's */
+    expect_typed(&kept, "0 3", NULL, 1);
     expect_typed(&kept, "-1", "'-1' is no id: give numbers from 0 to 3 between spaces", 0);
     expect_typed(&kept, "x", "'x' is no id: give numbers from 0 to 3 between spaces", 0);
     put("train.jsonl", TREE("[1]", "[\"0\"]"));

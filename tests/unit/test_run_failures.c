@@ -678,6 +678,43 @@ static void no_better_scores(void **state) {
     lab_run_free(&run);
 }
 
+/* Lengths that a table has no positions for are noted one by one, and not tried again. */
+static void lengths_out_of_reach(void **state) {
+    (void)state;
+    static const char notes[] = "test:8: position 7 of token 7 is outside the learned table of 7 rows (0 … 6): raise "
+                                "'size' or move the positions; test:9: position 7 of token 7 is outside the learned "
+                                "table of 7 rows (0 … 6): raise 'size' or move the positions";
+    scene on = {.request = {.config = tiny("copy"), .name = "short"}};
+    on.request.config.data.words.length_mean = 4;
+    on.request.config.data.words.length_deviation = 0;
+    on.request.config.encoding = "learned(size=7)";
+    on.request.config.test_lengths[0] = 8;
+    on.request.config.test_lengths[1] = 3;
+    on.request.config.test_lengths[2] = 9;
+    on.request.config.test_length_count = 3;
+    lab_run run;
+    locus_error error;
+    for (int turn = 0; turn < 2; turn++) {
+        assert_int_equal(train(&on, &run, &error), LOCUS_OK);
+        assert_string_equal(run.message, notes);
+        assert_int_equal(run.state, LAB_RUN_DONE);
+        lab_run_free(&run);
+        unlink(scratch_path("runs/short/best.safetensors")); /* which only another length would need */
+    }
+    assert_int_equal(number("SELECT count(*) FROM final WHERE run = (SELECT id FROM run WHERE name = 'short') AND "
+                            "\"set\" IN ('test', 'test:3') AND name = 'accuracy'"),
+                     2);
+    assert_int_equal(number("SELECT count(*) FROM final WHERE run = (SELECT id FROM run WHERE name = 'short') AND "
+                            "\"set\" NOT IN ('test', 'test:3', 'dev')"),
+                     0);
+    on.request.config.test_lengths[3] = 5;
+    on.request.config.test_length_count = 4;
+    assert_int_equal(train(&on, &run, &error), LOCUS_ERROR_IO);
+    assert_string_equal(error.message, sentence("cannot read '%s': %s", scratch_path("runs/short/best.safetensors"),
+                                                "No such file or directory"));
+    lab_run_free(&run);
+}
+
 /* The best parameters are kept although no checkpoint was due before the loss was lost. */
 static void losses_that_are_not_finite(void **state) {
     (void)state;
@@ -793,6 +830,7 @@ int main(void) {
         cmocka_unit_test(stopped_at_once),
         cmocka_unit_test(checkpoints_without_a_row),
         cmocka_unit_test(no_better_scores),
+        cmocka_unit_test(lengths_out_of_reach),
         cmocka_unit_test(losses_that_are_not_finite),
         cmocka_unit_test(imports_that_fail),
     };
