@@ -52,7 +52,7 @@ static locus_status read_text(making *made, int set, locus_error *error) {
 static locus_status part_text(making *made, int set, size_t whole, locus_error *error) {
     const char *train = made->texts[0];
     const size_t bytes = made->bytes[0], share = whole / 20;
-    const char *end = bytes > share && share > 0 ? memchr(train + bytes - share - 1, '\n', share) : NULL;
+    const char *end = share > 0 ? memchr(train + bytes - share - 1, '\n', share) : NULL;
     if (end == NULL) {
         return lab_fail_file(error, made->source->texts[0],
                              "has too few lines to take the %s set from its end: give a text for it",

@@ -56,6 +56,7 @@ static void left_folders_go(void **state) {
     assert_int_equal(facts.st_mode & 0777, 0700);
     lab_child_close(&next);
     lab_child_close(&held);
+    assert_string_equal(held.path, "");
     lab_child_close(&held); /* safe */
     assert_int_equal(scratch_count(), 0);
 }
