@@ -408,10 +408,13 @@ static void a_text_is_parted_at_line_ends(void **state) {
     char corpus[1024], folder[1024];
     snprintf(corpus, sizeof corpus, "%s", scratch_path("corpus"));
     snprintf(folder, sizeof folder, "%s", scratch_path("made-text"));
-    for (size_t vocabulary = 0; vocabulary <= 400; vocabulary += 400) {
-        const lab_text_source source = {.texts = {corpus, NULL, NULL}, .vocabulary = vocabulary};
+    for (int kind = 0; kind < 3; kind++) { /* of bytes, of a model of its own, of one that puts a space before lines */
+        const size_t vocabulary = kind == 1 ? 400 : 0;
+        const lab_text_source source = {
+            .texts = {corpus, NULL, NULL}, .vocabulary = vocabulary, .model = kind == 2 ? model_path : NULL};
         ok(lab_text_make(folder, &source, NULL, &facts, &why));
-        assert_int_equal(facts.vocabulary, vocabulary > 0 ? vocabulary : 256);
+        if (kind < 2)
+            assert_int_equal(facts.vocabulary, vocabulary > 0 ? vocabulary : 256);
         assert_int_equal(facts.bytes[0] + facts.bytes[1] + facts.bytes[2], bytes);
         for (int s = 1; s < LAB_TEXT_SETS; s++)
             assert_true(20 * facts.bytes[s] <= bytes + 20 * 200 && 20 * facts.bytes[s] + 20 * 200 >= bytes);
@@ -421,9 +424,12 @@ static void a_text_is_parted_at_line_ends(void **state) {
             expect_set(folder, lab_text_set_names[s], text + at, facts.bytes[s]);
             at += facts.bytes[s];
         }
-        expect_kept(folder, vocabulary > 0);
+        expect_kept(folder, kind > 0);
         ok(lab_text_look(folder, &seen, &why));
+        assert_int_equal(seen.vocabulary, facts.vocabulary);
+        assert_int_equal(seen.kind, facts.kind);
         assert_memory_equal(seen.tokens, facts.tokens, sizeof seen.tokens);
+        assert_memory_equal(seen.bytes, facts.bytes, sizeof seen.bytes);
         assert_memory_equal(seen.predicted_bytes, facts.predicted_bytes, sizeof seen.predicted_bytes);
     }
     /* Back to bytes: the model of before is none of this text. */
