@@ -405,13 +405,15 @@ static void a_text_is_parted_at_line_ends(void **state) {
     lab_text_facts facts, seen;
     (void)state;
     ok(lab_file_read(scratch_path("corpus"), &text, &bytes, &why));
-    char corpus[1024], folder[1024];
+    char corpus[1024], folder[1024], spaced[1024];
     snprintf(corpus, sizeof corpus, "%s", scratch_path("corpus"));
     snprintf(folder, sizeof folder, "%s", scratch_path("made-text"));
+    snprintf(spaced, sizeof spaced, "%s", scratch_path("spaced.model"));
+    train_otherwise("spaced", "--vocab_size=305", "--byte_fallback=true");
     for (int kind = 0; kind < 3; kind++) { /* of bytes, of a model of its own, of one that puts a space before lines */
         const size_t vocabulary = kind == 1 ? 400 : 0;
         const lab_text_source source = {
-            .texts = {corpus, NULL, NULL}, .vocabulary = vocabulary, .model = kind == 2 ? model_path : NULL};
+            .texts = {corpus, NULL, NULL}, .vocabulary = vocabulary, .model = kind == 2 ? spaced : NULL};
         ok(lab_text_make(folder, &source, NULL, &facts, &why));
         if (kind < 2)
             assert_int_equal(facts.vocabulary, vocabulary > 0 ? vocabulary : 256);
@@ -421,7 +423,8 @@ static void a_text_is_parted_at_line_ends(void **state) {
         size_t at = 0;
         for (int s = 0; s < LAB_TEXT_SETS; s++) {
             assert_true(at == 0 || text[at - 1] == '\n');
-            expect_set(folder, lab_text_set_names[s], text + at, facts.bytes[s]);
+            if (kind < 2 || s == 0) /* NFKC changes what stands in the others */
+                expect_set(folder, lab_text_set_names[s], text + at, facts.bytes[s]);
             at += facts.bytes[s];
         }
         expect_kept(folder, kind > 0);
