@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a terminal would obey is replaced, what it shows stays; runs' names become paths only if they fit. Fields of CSV,
- * numbers as exact as they are, words that are nearly others, lists that grow. */
+/* What a terminal would obey is replaced, what it shows stays; runs' names become paths only if they fit. Fields of
+ * CSV, numbers as exact as they are, words that are nearly others, lists that grow. */
 #include "io/csv.h"
 #include "io/fail.h"
 #include "io/grow.h"
