@@ -4,6 +4,7 @@
 #include "io/digest.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/temporary.h"
 #include "model/model.h"
 #include "task/task_class.h"
 #include "task/text_task.h"
@@ -414,6 +415,12 @@ static void sets_from_the_end(void **state) {
             assert_int_equal(facts.predicted_bytes[s], cases[i].wanted[s] - 1);
         }
         assert_int_equal(facts.vocabulary, 256);
+        lab_text_facts seen;
+        assert_int_equal(lab_text_look(scratch_path("parted"), &seen, NULL), LOCUS_OK);
+        assert_true(seen.kind == facts.kind && seen.vocabulary == facts.vocabulary);
+        assert_memory_equal(seen.tokens, facts.tokens, sizeof seen.tokens);
+        assert_memory_equal(seen.bytes, facts.bytes, sizeof seen.bytes);
+        assert_memory_equal(seen.predicted_bytes, facts.predicted_bytes, sizeof seen.predicted_bytes);
     }
     static const struct {
         const char *text, *says;
@@ -435,6 +442,60 @@ static void sets_from_the_end(void **state) {
         if (strstr(error.message, few[i].says) == NULL)
             fail_msg("case %zu: %s", i, error.message);
     }
+}
+
+/* A set of another vocabulary than the folder's, a smaller or a larger one. */
+static void sets_of_other_vocabularies(void **state) {
+    (void)state;
+    static const int32_t tokens[] = {1, 2};
+    static const size_t others[] = {5, 300};
+    char path[1024], says[1200];
+    lab_text_facts facts;
+    scratch_write("source.txt", "one\ntwo\n", 8);
+    snprintf(path, sizeof path, "%s", scratch_path("source.txt"));
+    const lab_text_source source = {.texts = {path, path, path}};
+    assert_int_equal(lab_text_make(scratch_path("mixed"), &source, NULL, &facts, NULL), LOCUS_OK);
+    for (size_t i = 0; i < 2; i++) {
+        locus_error error = {0};
+        write_tokens("mixed/dev.tokens", tokens, 2, others[i], 1);
+        snprintf(says, sizeof says, "'%s' has a vocabulary of %zu, and the folder's tokenizer one of 256",
+                 scratch_path("mixed/dev.tokens"), others[i]);
+        assert_int_equal(lab_text_look(scratch_path("mixed"), &facts, &error), LOCUS_ERROR_IO);
+        assert_string_equal(error.message, says);
+    }
+}
+
+/* What a killed process left in a folder goes with the next text, with its files and theirs that were not whole; what
+ * another still fills stays. */
+static void what_was_left_goes(void **state) {
+    (void)state;
+    char path[1024], *held_name = NULL, inside[1100];
+    lab_text_facts facts;
+    scratch_write("source.txt", "one\ntwo\n", 8);
+    snprintf(path, sizeof path, "%s", scratch_path("source.txt"));
+    const lab_text_source source = {.texts = {path, path, path}};
+    assert_int_equal(mkdir(scratch_path("shared"), 0777), 0);
+    const int held = lab_temporary_folder(scratch_path("shared/.making"), &held_name);
+    assert_true(held >= 0);
+    for (int turn = 0; turn < 2; turn++) {
+        static const char *const left[] = {"train.tokens", ".dev.tokens.tmp-0123456789abcdef", "tokenizer.model"};
+        assert_int_equal(mkdir(scratch_path("shared/.making.tmp-0123456789abcdef"), 0777), 0);
+        for (size_t i = 0; i < 3; i++) {
+            snprintf(inside, sizeof inside, "shared/.making.tmp-0123456789abcdef/%s", left[i]);
+            scratch_write(inside, "x", 1);
+        }
+        snprintf(inside, sizeof inside, "%s/train.tokens", held_name);
+        FILE *mine = fopen(inside, "wb");
+        assert_non_null(mine);
+        fclose(mine);
+        assert_int_equal(lab_text_make(scratch_path("shared"), &source, NULL, &facts, NULL), LOCUS_OK);
+        assert_int_not_equal(access(scratch_path("shared/.making.tmp-0123456789abcdef"), F_OK), 0);
+        assert_int_equal(access(inside, F_OK), 0);
+    }
+    close(held);
+    assert_int_equal(lab_text_make(scratch_path("shared"), &source, NULL, &facts, NULL), LOCUS_OK);
+    assert_int_not_equal(access(held_name, F_OK), 0);
+    free(held_name);
 }
 
 /* What is told on the way: bytes of the text before the vocabulary, sets before their tokens. */
@@ -640,6 +701,8 @@ int main(void) {
         cmocka_unit_test(wrong_content_is_not_written),
         cmocka_unit_test(sets_from_the_end),
         cmocka_unit_test(making_is_told),
+        cmocka_unit_test(sets_of_other_vocabularies),
+        cmocka_unit_test(what_was_left_goes),
         cmocka_unit_test(what_cannot_be_written_is_told),
         cmocka_unit_test(every_token_but_the_first_is_predicted_once),
         cmocka_unit_test(sets_and_samples_are_chosen),
