@@ -238,6 +238,31 @@ static void what_is_read_is_told(void **state) {
     expect_whole("told again");
 }
 
+/* What killed processes left beside a folder and in it goes, with files of the set that were not whole; anything else
+ * keeps its folder. */
+static void what_was_left_goes(void **state) {
+    (void)state;
+    static const char *const folders[] = {"come.tmp-0123456789abcdef", "come/.tmp-0123456789abcdef",
+                                          "come.tmp-0123456789abcde0"};
+    char path[128];
+    make_folder("from");
+    make_folder("come");
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(mkdir(scratch_path(folders[i]), 0777), 0);
+        snprintf(path, sizeof path, "%s/.a.bin.tmp-0123456789abcdef", folders[i]);
+        scratch_write(path, "x", 1);
+        snprintf(path, sizeof path, "%s/c.bin", folders[i]);
+        scratch_write(path, "x", 1);
+    }
+    scratch_write("come.tmp-0123456789abcde0/.other", "x", 1);
+    assert_int_equal(lab_published_take(&set, scratch_path("from"), scratch_path("come"), NULL, NULL), LOCUS_OK);
+    expect_whole("come");
+    assert_false(exists(folders[0]) || exists(folders[1]));
+    assert_true(exists("come.tmp-0123456789abcde0/.other") && !exists("come.tmp-0123456789abcde0/c.bin"));
+    assert_int_equal(unlink(scratch_path("come.tmp-0123456789abcde0/.other")), 0);
+    assert_int_equal(rmdir(scratch_path("come.tmp-0123456789abcde0")), 0);
+}
+
 /* A library, or a function of it, that is not there is told each time; what was not whole is filled in later. */
 static void libraries_that_are_not_there(void **state) {
     (void)state;
@@ -521,6 +546,7 @@ int main(void) {
         cmocka_unit_test(cut_archives),
         cmocka_unit_test(what_is_read_is_told),
         cmocka_unit_test(libraries_that_are_not_there),
+        cmocka_unit_test(what_was_left_goes),
         cmocka_unit_test(where_a_set_is),
         cmocka_unit_test(sets_are_taken),
         cmocka_unit_test(failures_leave_nothing),
