@@ -20,12 +20,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static locus_status not_finite(const lab_session *session, const char *what, locus_error *error) {
+static locus_status not_finite(const lab_session *session, uint64_t step, const char *what, locus_error *error) {
     return lab_fail(error, LOCUS_ERROR_NUMERIC, "rate",
                     "%s is not finite at step %" PRIu64
                     " (learning rate %.3g): lower --rate or set --clip; the last good"
                     " checkpoint is kept",
-                    what, session->state.step + 1, session->rate);
+                    what, step, session->rate);
 }
 
 static bool watch(void *context, const char *phase, size_t done, size_t total) {
@@ -62,7 +62,11 @@ static locus_status shared_step(lab_session *session, lab_shared_score *score, l
         return status;
     const bool loss = error != NULL && strcmp(error->argument, "loss") == 0;
     const bool gradient = error != NULL && strcmp(error->argument, "gradient") == 0;
-    return not_finite(session, loss ? "the loss" : gradient ? "the gradient" : "an encoding's parameter", error);
+    return not_finite(session, session->state.step + 1,
+                      loss       ? "the loss"
+                      : gradient ? "the gradient"
+                                 : "an encoding's parameter",
+                      error);
 }
 
 static locus_status whole_step(lab_session *session, lab_shared_score *sums, locus_error *error) {
@@ -75,7 +79,7 @@ static locus_status whole_step(lab_session *session, lab_shared_score *sums, loc
         return status;
     status = lab_model_train(session->model, batch, session->config.seed, (uint32_t)state->step, &score, error);
     if (status == LOCUS_ERROR_NUMERIC || (status == LOCUS_OK && !isfinite(score.loss)))
-        return not_finite(session, "the loss", error);
+        return not_finite(session, state->step + 1, "the loss", error);
     if (status != LOCUS_OK)
         return status;
     *sums = (lab_shared_score){
@@ -83,10 +87,11 @@ static locus_status whole_step(lab_session *session, lab_shared_score *sums, loc
     status = lab_optimizer_step(&session->optimizer, session->rate, lab_model_values(session->model),
                                 lab_model_gradients(session->model), &sums->norm, error);
     if (status == LOCUS_ERROR_NUMERIC)
-        return not_finite(session, "the gradient", error);
+        return not_finite(session, state->step + 1, "the gradient", error);
     if (status == LOCUS_OK)
         status = lab_model_update(session->model, error);
-    return status == LOCUS_ERROR_NUMERIC ? not_finite(session, "an encoding's parameter", error) : status;
+    return status == LOCUS_ERROR_NUMERIC ? not_finite(session, state->step + 1, "an encoding's parameter", error)
+                                         : status;
 }
 
 static locus_status train_step(lab_session *session, const lab_schedule *schedule, locus_error *error) {
@@ -152,12 +157,12 @@ static locus_status evaluate(lab_session *session, locus_error *error) {
         .batch = session->config.batch, .look = watch, .context = session, .phase = "dev", .ranks = session->ranks};
     lab_score score = {0};
     locus_status status = lab_train_score(session->model, &session->dev, &how, &score, NULL, error);
+    if (status == LOCUS_ERROR_NUMERIC)
+        return not_finite(session, session->state.step, "the development loss", error);
     if (status != LOCUS_OK)
         return status;
     session->dev_loss = score.loss / (double)score.tokens;
     session->dev_accuracy = (double)score.correct / (double)score.tokens;
-    if (!isfinite(session->dev_loss))
-        return not_finite(session, "the development loss", error);
     const bool error_rate = session->config.task->class->develops_on_test;
     const double measure = error_rate ? 1.0 - session->dev_accuracy : session->dev_loss;
     if (session->state.best_step == 0 || measure < session->state.best_measure) {

@@ -727,7 +727,7 @@ static void losses_that_are_not_finite(void **state) {
     lab_run run;
     locus_error error;
     assert_int_equal(train(&on, &run, &error), LOCUS_ERROR_NUMERIC);
-    assert_non_null(strstr(error.message, "not finite"));
+    assert_non_null(strstr(error.message, "the development loss is not finite at step "));
     assert_string_equal(run.message, error.message);
     assert_int_equal(run.state, LAB_RUN_FAILED);
     assert_true(run.steps_done >= 1);
