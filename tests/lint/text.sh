@@ -52,6 +52,12 @@ LC_ALL=C.UTF-8 grep -HnE '^.{121}' $c_files | LC_ALL=C sed "s/$mark//g" | LC_ALL
     grep -vE '/(output|usage|main|completion_[a-z]+)\.c$') ||
     complain "use cli_print, cli_write or a table: a store, a file's name or a spec may hold escape sequences"
 
+# A script or data beside README is what somebody tried and forgot, and so is a file without a byte.
+sh tools/lint-files.sh '*.sh' '*.py' '*.c' '*.h' '*.json' '*.txt' '*.db' '*.log' | grep -vE '/|^CMake(Lists[.]txt|Presets[.]json)$' \
+    >"$work/stray" || :
+sh tools/lint-files.sh | grep -vE '^tests/fuzz/corpus/|/py[.]typed$' | while IFS= read -r file; do [ -s "$file" ] || echo "$file"; done >>"$work/stray"
+[ ! -s "$work/stray" ] || complain "stray files: $(sort -u "$work/stray" | tr "\n" " ")"
+
 # What a merge left.
 # shellcheck disable=SC2046
 ! LC_ALL=C grep -nIE '^(<<<<<<<|>>>>>>>) ' $(sh tools/lint-files.sh) || complain "a merge was not brought to its end"

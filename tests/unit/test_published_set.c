@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "unit/child_exit.h"
+#include "unit/heard.h"
 #include "unit/scratch_folder.h"
 #include "unit/tar_file.h"
 
@@ -210,18 +211,6 @@ static void cut_archives(void **state) {
 }
 
 /* Bytes that have been read, of all, after each piece. */
-typedef struct heard {
-    char text[400];
-} heard;
-
-static bool hear(void *context, const char *phase, uint64_t done, uint64_t total) {
-    heard *all = context;
-    const size_t used = strlen(all->text);
-    snprintf(all->text + used, sizeof all->text - used, "%s %llu/%llu\n", phase, (unsigned long long)done,
-             (unsigned long long)total);
-    return true;
-}
-
 static void what_is_read_is_told(void **state) {
     (void)state;
     heard all = {""};

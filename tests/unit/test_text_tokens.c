@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "unit/heard.h"
 #include "unit/scratch_folder.h"
 
 static uint64_t drawn = 1;
@@ -499,18 +500,6 @@ static void what_was_left_goes(void **state) {
 }
 
 /* What is told on the way: bytes of the text before the vocabulary, sets before their tokens. */
-typedef struct heard {
-    char text[256];
-} heard;
-
-static bool hear(void *context, const char *phase, uint64_t done, uint64_t total) {
-    heard *all = context;
-    const size_t used = strlen(all->text);
-    snprintf(all->text + used, sizeof all->text - used, "%s %llu/%llu\n", phase, (unsigned long long)done,
-             (unsigned long long)total);
-    return true;
-}
-
 static void making_is_told(void **state) {
     (void)state;
     char path[1024];
