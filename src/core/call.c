@@ -53,7 +53,7 @@ static locus_status settle(locus_call *call, const locus_execution *execution, l
     locus_execution own = locus_execution_default();
     locus_executor executor;
     locus_status status = locus_sized_read(&own, &kind, execution, error);
-    if (status == LOCUS_OK)
+    if (status == LOCUS_OK && own.executor)
         status = locus_executor_read(own.executor, "execution.executor", &executor, error);
     if (status != LOCUS_OK)
         return status;
@@ -61,13 +61,15 @@ static locus_status settle(locus_call *call, const locus_execution *execution, l
     const size_t most = own.executor ? own.executor->concurrency
                         : outer      ? outer->workers
                                      : locus_executor_concurrency();
-    *call = (locus_call){.outer = outer,
-                         .workers = own.threads > 0 && own.threads < most ? own.threads : most,
-                         .executor = own.executor || !outer ? own.executor : outer->executor,
-                         .workspace = own.workspace,
-                         .cancelled = own.cancelled,
-                         .context = own.context,
-                         .asks = own.cancelled || (outer && outer->asks)};
+    call->outer = outer;
+    call->workers = own.threads > 0 && own.threads < most ? own.threads : most;
+    call->executor = own.executor || !outer ? own.executor : outer->executor;
+    call->workspace = own.workspace;
+    call->cancelled = own.cancelled;
+    call->context = own.context;
+    call->asks = own.cancelled || (outer && outer->asks);
+    atomic_init(&call->over, false);
+    atomic_init(&call->failed, 0);
     return LOCUS_OK;
 }
 

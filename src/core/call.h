@@ -38,7 +38,7 @@ typedef struct locus_call {
     bool asks;           /* this call, or one around it, may be cancelled */
     atomic_bool over;    /* it was */
     atomic_int failed;   /* whether something failed inside that has no status of its own: 1, and 2 once it is said */
-    locus_error failure; /* what */
+    locus_error failure; /* what; not set before */
 } locus_call;
 
 /* `execution` as a caller gave it, NULL included. ARGUMENT, UNSUPPORTED: see core/sized.h; ARGUMENT for an executor

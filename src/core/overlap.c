@@ -25,21 +25,28 @@ typedef struct overlap_search {
 
 /* ---- the bytes that a view reaches over ---- */
 
-/* False where these are more than any memory has. */
-static bool byte_bounds(const locus_tensor *tensor, int64_t *low, int64_t *high) {
+typedef enum overlap_reach { REACHES_NOTHING, REACHES, REACHES_TOO_FAR } overlap_reach;
+
+/* Nothing for an empty view, too far where the bytes are more than any memory has. */
+static overlap_reach byte_bounds(const locus_tensor *tensor, int64_t *low, int64_t *high) {
     const int64_t size = (int64_t)locus_dtype_size(tensor->dtype);
+    bool far = false;
     *low = (int64_t)(intptr_t)tensor->data;
     *high = *low + size;
     for (size_t i = 0; i < tensor->rank; i++) {
         int64_t reach, *bound;
+        if (tensor->shape[i] <= 0)
+            return REACHES_NOTHING;
         if (__builtin_mul_overflow(tensor->shape[i] - 1, tensor->stride[i], &reach) ||
-            __builtin_mul_overflow(reach, size, &reach))
-            return false;
+            __builtin_mul_overflow(reach, size, &reach)) {
+            far = true;
+            continue;
+        }
         bound = reach < 0 ? low : high;
         if (__builtin_add_overflow(*bound, reach, bound))
-            return false;
+            far = true;
     }
-    return true;
+    return far ? REACHES_TOO_FAR : REACHES;
 }
 
 /* ---- the search ---- */
@@ -111,9 +118,10 @@ static bool share_an_element(const locus_tensor *a, const locus_tensor *b) {
 
 bool locus_tensors_overlap(const locus_tensor *a, const locus_tensor *b) {
     int64_t a_low, a_high, b_low, b_high;
-    if (locus_tensor_count(a) == 0 || locus_tensor_count(b) == 0)
+    const overlap_reach a_reach = byte_bounds(a, &a_low, &a_high), b_reach = byte_bounds(b, &b_low, &b_high);
+    if (a_reach == REACHES_NOTHING || b_reach == REACHES_NOTHING)
         return false;
-    if (!byte_bounds(a, &a_low, &a_high) || !byte_bounds(b, &b_low, &b_high))
+    if (a_reach == REACHES_TOO_FAR || b_reach == REACHES_TOO_FAR)
         return true;
     return a_low < b_high && b_low < a_high && share_an_element(a, b);
 }

@@ -151,21 +151,38 @@ static size_t bytes_needed(const void *context) {
 
 /* ---- execution ---- */
 
-/* The last case: nothing acts, or it is the gradient of what embeddings add to. */
+/* NULL: no rows. */
+static void set_rows(locus_token_rows *rows, const locus_apply_job *job, const locus_tensor *tensor) {
+    *rows = tensor ? locus_apply_rows(&job->site, tensor) : (locus_token_rows){0};
+}
+
+void locus_apply_stream(const locus_apply_job *job, locus_whole_stream *stream) {
+    stream->role = job->site.role;
+    stream->direction = job->direction;
+    set_rows(&stream->x, job, job->x);
+    set_rows(&stream->gy, job, job->gy);
+    set_rows(&stream->y, job, job->y);
+}
+
+/* Rows that are copied: nothing acts, or it is the gradient of what embeddings add to. */
 static void act(const locus_apply_job *job) {
+    if (job->site.whole) {
+        locus_apply_whole_run(job);
+        return;
+    }
+    if (job->site.embeds && !job->gy) {
+        locus_apply_embedding_run(job);
+        return;
+    }
     const locus_operate operate = operate_of(job, job->y->dtype);
     locus_whole_stream stream;
     locus_apply_stream(job, &stream);
-    if (job->site.whole)
-        locus_apply_whole_run(job);
-    else if (job->site.op && job->gy)
-        locus_operate_backward(&operate, &stream, job->workspace);
-    else if (job->site.op)
-        locus_operate_forward(&operate, &stream, job->workspace);
-    else if (job->site.embeds && !job->gy)
-        locus_apply_embedding_run(job);
-    else
+    if (!job->site.op)
         locus_operate_copy(&operate, &stream);
+    else if (job->gy)
+        locus_operate_backward(&operate, &stream, job->workspace);
+    else
+        locus_operate_forward(&operate, &stream, job->workspace);
 }
 
 /* Parameters' gradients of embeddings before gx is written, which may be gy. Without tokens there may be no data

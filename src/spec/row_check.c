@@ -15,10 +15,6 @@ static size_t length_at(locus_rows_kind kind) {
     return kind == LOCUS_ROWS_VECTORS ? 1 : 2;
 }
 
-bool locus_rows_apart(const locus_tensor *tensor, locus_rows_kind kind) {
-    return tensor && tensor->rank == rank_of(kind) + 1;
-}
-
 static locus_status check_extents(const locus_rows_wanted *wanted, locus_error *error) {
     const locus_tensor *tensor = wanted->tensor;
     const bool apart = locus_rows_apart(tensor, wanted->kind);
