@@ -4,6 +4,7 @@ hole in the suite, or changes nothing that matters.
 
     python3 tools/mutate.py run --seed 1 --count 500 one line for each mutant; killed at any time, it goes on
     python3 tools/mutate.py run --seed 1 --address   what survived, once more under sanitizers
+    python3 tools/mutate.py run --seed 1 --rooms lab/model   the same, drawn from these files only
     python3 tools/mutate.py report                   counts by room, survivors that nobody has accepted
 
 A mutant is drawn from all places of src/, lab/ and cli/ that an operator below fits (comments, strings, preprocessor lines
@@ -281,9 +282,9 @@ def with_mutants(text, places):
 class Tree:
     """A copy of the committed tree that all mutants of a seed are built in, never in the working copy."""
 
-    def __init__(self, seed, places, sanitize=""):
+    def __init__(self, draw, places, sanitize=""):
         self.places, self.address = places, bool(sanitize)
-        self.root = FOLDER / f"tree-{seed}{'-address' if sanitize else ''}"
+        self.root = FOLDER / f"tree-{draw}{'-address' if sanitize else ''}"
         self.build = self.root / "build" / "mutation"
         self.alone = set()
         head = subprocess.run(["git", "-C", str(SOURCE), "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
@@ -510,26 +511,31 @@ def rows_of(results):
     return {row["number"]: row for row in rows}
 
 
-def drawn(seed, count):
-    """The first places of a seed, remembered, because finding all takes a minute."""
+def draw_of(options):
+    """What a draw is called: its seed, and the files that it is from if these are not all."""
+    return f"{options.seed}-{re.sub('[^A-Za-z0-9]+', '-', options.rooms).strip('-')}".rstrip("-")
+
+
+def drawn(options):
+    """The first places of a draw, remembered, because finding all takes a minute."""
     head = subprocess.run(["git", "-C", str(SOURCE), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    store = FOLDER / f"places-{seed}-{head}.json"
+    store = FOLDER / f"places-{draw_of(options)}-{head}.json"
     if not store.exists():
-        places = all_places()
-        random.Random(seed).shuffle(places)
-        store.write_text(json.dumps(places[:max(count, 2000)]))
-    return [tuple(place) for place in json.loads(store.read_text())[:count]]
+        places = [place for place in all_places() if re.search(options.rooms, place[0])]
+        random.Random(options.seed).shuffle(places)
+        store.write_text(json.dumps(places[:max(options.count, 2000)]))
+    return [tuple(place) for place in json.loads(store.read_text())[:options.count]]
 
 
 def run(options):
     if subprocess.run(["git", "-C", str(SOURCE), "diff", "--quiet", "HEAD", "--", "src", "lab", "cli"]).returncode:
         sys.exit("mutate: src, lab or cli differ from the last commit, whose places mutants are")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    results = FOLDER / f"seed-{options.seed}.jsonl"
-    places = drawn(options.seed, options.count)
-    tree = Tree(options.seed, places, "address,undefined" if options.address else "")
+    results = FOLDER / f"seed-{draw_of(options)}.jsonl"
+    places = drawn(options)
+    tree = Tree(draw_of(options), places, "address,undefined" if options.address else "")
     reach, done = reach_of(tree, options), rows_of(results)
-    numbers = [n for n, place in enumerate(places) if re.search(options.rooms, place[0])]
+    numbers = range(len(places))
     if options.address:
         numbers = [n for n in numbers if done.get(n, {"verdict": ""})["verdict"] == "survived" and n not in tree.alone]
     else:
@@ -569,7 +575,7 @@ def accepted():
 
 def report(options):
     known, rooms, open_rows = accepted(), {}, []
-    for path in sorted(FOLDER.glob("seed-*.jsonl") if options.seed is None else [FOLDER / f"seed-{options.seed}.jsonl"]):
+    for path in sorted(FOLDER.glob("seed-*.jsonl") if options.seed is None else [FOLDER / f"seed-{draw_of(options)}.jsonl"]):
         for row in rows_of(path).values():
             counts = rooms.setdefault(coverage.room_of(row["file"]), {"mutants": 0, "killed": 0, "accepted": 0, "survived": 0})
             if row["verdict"] in ("no compile", "same object"):
@@ -600,7 +606,7 @@ def main():
     command.add_argument("--seed", type=int, required=True)
     command.add_argument("--count", type=int, default=500)
     command.add_argument("--jobs", type=int, default=os.cpu_count())
-    command.add_argument("--rooms", default="", help="only files that match")
+    command.add_argument("--rooms", default="", metavar="PATTERN", help="draws from files that match only")
     command.add_argument("--longest", type=float, default=3600, metavar="SECONDS",
                          help="leaves out tests of which a process takes longer: what they alone would kill then counts as survived")
     command.add_argument("--without", default="$^", help="leaves out tests whose name matches")
@@ -609,6 +615,7 @@ def main():
     command.add_argument("--address", action="store_true", help="takes up what survived, under sanitizers")
     command = commands.add_parser("report")
     command.add_argument("--seed", type=int)
+    command.add_argument("--rooms", default="", metavar="PATTERN", help="of this draw")
     command.add_argument("--least", type=float, default=96)
     options = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler) # a shell's background ignores it, and tests of it would fail
