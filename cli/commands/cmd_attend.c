@@ -277,8 +277,10 @@ static int compute(attend_job *job) {
 
 /* ---- writing ---- */
 
-static int join_path(char *path, size_t size, const char *folder, const char *name) {
-    if ((size_t)snprintf(path, size, "%s/%s", folder, name) >= size)
+enum { PATH_BYTES = 1024 };
+
+static int join_path(char *path, const char *folder, const char *name) {
+    if (snprintf(path, PATH_BYTES, "%s/%s", folder, name) >= PATH_BYTES)
         return cli_failure("--grad-dir %s: the path is too long", folder);
     return 0;
 }
@@ -302,31 +304,35 @@ static int write_parameter_gradients(const attend_job *job, const char *path) {
 }
 
 static const char *const gradient_names[GRADIENTS] = {"dq.npy", "dk.npy", "dv.npy", "dbias.npy"};
+static const char parameters_name[] = "dparams.safetensors"; /* the longest */
 
 /* Before anything is written. */
 static int check_results(const attend_job *job) {
     const char *output = cli_text(job->arguments, "output");
+    char longest[PATH_BYTES];
     int status = cli_array_check(&job->output, output ? output : "the output");
     if (status == 0 && job->weights.data)
         status = cli_array_check(&job->weights, cli_text(job->arguments, "weights"));
     for (size_t i = 0; i < GRADIENTS && job->backward && status == 0; i++)
         status = job->gradients[i].data ? cli_array_check(&job->gradients[i], gradient_names[i]) : 0;
+    if (status == 0 && job->backward)
+        status = join_path(longest, cli_text(job->arguments, "grad-dir"), parameters_name);
     return status;
 }
 
 static int write_gradients(const attend_job *job) {
     const char *folder = cli_text(job->arguments, "grad-dir");
-    char path[1024];
+    char path[PATH_BYTES];
     if (lab_directory_create(folder, &cli_fault) != LOCUS_OK)
         return cli_error(&cli_fault);
     int status = 0;
     for (size_t i = 0; i < GRADIENTS && status == 0; i++) {
         if (!job->gradients[i].data)
             continue;
-        status = join_path(path, sizeof path, folder, gradient_names[i]);
+        status = join_path(path, folder, gradient_names[i]);
         status = status ? status : cli_array_write(&job->gradients[i], path);
     }
-    status = status ? status : join_path(path, sizeof path, folder, "dparams.safetensors");
+    status = status ? status : join_path(path, folder, parameters_name);
     return status ? status : write_parameter_gradients(job, path);
 }
 

@@ -6,6 +6,7 @@
  *   step       one training step of a budget's model and batch */
 #include "bench/bench.h"
 #include "command.h"
+#include "io/json.h"
 #include "output.h"
 
 #include <locus/locus.h>
@@ -28,7 +29,7 @@ static void add_json(cJSON *entry, const char *name, const lab_timing *m) {
 
 static cJSON *new_entry(const bench *b, const char *what, const char *encoding) {
     cJSON *entry = cJSON_CreateObject();
-    cJSON_AddItemToArray(b->list, entry);
+    lab_json_put(b->list, NULL, entry);
     cJSON_AddStringToObject(entry, "what", what);
     cJSON_AddStringToObject(entry, "encoding", encoding);
     return entry;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus encodings: what the registry holds, all of it or one entry with its options. */
 #include "command.h"
+#include "io/json.h"
 #include "output.h"
 
 #include <locus/encoding.h>
@@ -45,7 +46,7 @@ static void add_kind(cJSON *object, const locus_option_info *option) {
             char choice[64];
             const size_t length = strcspn(word, "|");
             snprintf(choice, sizeof choice, "%.*s", (int)length, word);
-            cJSON_AddItemToArray(choices, cJSON_CreateString(choice));
+            lab_json_put(choices, NULL, cJSON_CreateString(choice));
             word += length;
         }
     } else if (option->kind != LOCUS_OPTION_GROUP) {
@@ -61,7 +62,7 @@ static cJSON *entry_json(const locus_encoding_info *info) {
     cJSON_AddStringToObject(entry, "summary", info->summary);
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         if (info->sites & (unsigned)sites[i].site)
-            cJSON_AddItemToArray(places, cJSON_CreateString(sites[i].name));
+            lab_json_put(places, NULL, cJSON_CreateString(sites[i].name));
     cJSON_AddStringToObject(entry, "learned", info->learned);
     cJSON_AddStringToObject(entry, "source", info->source);
     cJSON *options = cJSON_AddArrayToObject(entry, "options");
@@ -72,7 +73,7 @@ static cJSON *entry_json(const locus_encoding_info *info) {
         cJSON_AddStringToObject(option, "default", info->options[i].initial);
         cJSON_AddStringToObject(option, "meaning", info->options[i].meaning);
         add_kind(option, &info->options[i]);
-        cJSON_AddItemToArray(options, option);
+        lab_json_put(options, NULL, option);
     }
     return entry;
 }
@@ -161,7 +162,7 @@ static int run(cli_arguments *arguments) {
         if (name && strcmp(name, info->name) != 0)
             continue;
         if (json) {
-            cJSON_AddItemToArray(list, entry_json(info));
+            lab_json_put(list, NULL, entry_json(info));
         } else if (cli_form == LAB_TABLE_TEXT) {
             fputs(found ? "\n" : "", stdout);
             print_entry(info);

@@ -2,6 +2,7 @@
 /* locus eval: scores of a trained run's best parameters on its test set, or on sets of other lengths or depths; classes
  * of pictures. What test sets of other lengths score is kept with the run. */
 #include "command.h"
+#include "io/json.h"
 #include "output.h"
 #include "report/tables/score_columns.h"
 #include "samples/picture_classes.h"
@@ -64,7 +65,7 @@ static void add_json(cJSON *list, const result *r) {
     cJSON_AddNumberToObject(object, "tokens", (double)r->outcome.score.tokens);
     for (size_t i = 0; i < count; i++)
         cJSON_AddNumberToObject(object, values[i].name, values[i].value);
-    cJSON_AddItemToArray(list, object);
+    lab_json_put(list, NULL, object);
 }
 
 static int print_json(const lab_run *trained, const result *results, size_t count) {
@@ -170,9 +171,9 @@ static void add_picture(cJSON *list, const lab_picture_classes *of, size_t pictu
         cJSON *item = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "class", of->names[best[k]]);
         cJSON_AddNumberToObject(item, "probability", (double)of->probabilities[picture * of->classes + best[k]]);
-        cJSON_AddItemToArray(top, item);
+        lab_json_put(top, NULL, item);
     }
-    cJSON_AddItemToArray(list, object);
+    lab_json_put(list, NULL, object);
 }
 
 static void put_picture(lab_table *table, const lab_picture_classes *of, size_t picture, const char *path) {

@@ -3,6 +3,7 @@
  * printed as "(operator left right)". Of decoders: generate_decoder.c. */
 #include "command.h"
 #include "generate_decoder.h"
+#include "io/json.h"
 #include "output.h"
 #include "store_argument.h"
 #include "task/growth.h"
@@ -82,7 +83,7 @@ static void place_nodes(lab_grower *grower, const decoded *out, size_t samples) 
             lab_grower_grow(grower, s, out->tokens[i], &out->nodes.parents[i], &out->nodes.branches[i]);
 }
 
-/* A sample may run 8 tokens over its target, so that one sees how it goes wrong. */
+/* A sample may run 9 tokens over its target, so that one sees how it goes wrong. */
 static int decode(lab_model *model, const lab_dataset *set, const lab_train_config *config, decoded *out) {
     const bool trees = set->input_tree.parents != NULL;
     const lab_batch batch = {.samples = set->samples,
@@ -165,7 +166,7 @@ static void add_tokens(cJSON *object, const char *name, const tokens *t) {
     const bool named = t->set->names != NULL;
     cJSON *list = named ? NULL : cJSON_AddArrayToObject(object, name);
     for (size_t i = 0; !named && i < t->count; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber(t->ids[i]));
+        lab_json_put(list, NULL, cJSON_CreateNumber(t->ids[i]));
     if (named || t->nodes.parents != NULL) {
         char label[32], *text = text_of(t);
         snprintf(label, sizeof label, "%s_text", name);
@@ -196,7 +197,7 @@ static void add_sample(cJSON *list, const shown *sample) {
         add_tokens(object, "target", &sample->parts[2]);
         cJSON_AddBoolToObject(object, "exact", sample->right);
     }
-    cJSON_AddItemToArray(list, object);
+    lab_json_put(list, NULL, object);
 }
 
 static int print(const lab_dataset *set, const decoded *out, bool json) {

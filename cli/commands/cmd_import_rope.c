@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus import-rope: the rotary settings of a model's configuration as a spec. */
 #include "command.h"
+#include "io/json.h"
 #include "io/rope_file.h"
 #include "output.h"
 
@@ -13,13 +14,12 @@ static int print_json(const lab_rope_config *config) {
     cJSON_AddStringToObject(root, "spec", config->spec);
     cJSON_AddStringToObject(root, "attention", config->attention);
     cJSON_AddStringToObject(root, "model_type", config->model_type);
-    cJSON_AddItemToObject(root, "head_dim",
-                          config->head_dim ? cJSON_CreateNumber((double)config->head_dim) : cJSON_CreateNull());
-    cJSON_AddItemToObject(root, "length",
-                          config->length ? cJSON_CreateNumber((double)config->length) : cJSON_CreateNull());
+    lab_json_put(root, "head_dim",
+                 config->head_dim ? cJSON_CreateNumber((double)config->head_dim) : cJSON_CreateNull());
+    lab_json_put(root, "length", config->length ? cJSON_CreateNumber((double)config->length) : cJSON_CreateNull());
     cJSON *notes = cJSON_AddArrayToObject(root, "notes");
     for (size_t i = 0; i < config->note_count; i++)
-        cJSON_AddItemToArray(notes, cJSON_CreateString(config->notes[i].text));
+        lab_json_put(notes, NULL, cJSON_CreateString(config->notes[i].text));
     return cli_json_print(root);
 }
 

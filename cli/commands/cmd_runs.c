@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus runs: lists the store; shows, compares, renames, deletes runs; has them leave the house and come back. */
 #include "command.h"
+#include "io/json.h"
 #include "io/printable.h"
 #include "output.h"
 #include "runs_words.h"
@@ -88,7 +89,7 @@ static int list_json(const cli_store *store, const lab_run *runs, size_t count) 
             cJSON_Delete(array);
             return cli_error(&cli_fault);
         }
-        cJSON_AddItemToArray(array, run);
+        lab_json_put(array, NULL, run);
     }
     return cli_json_print(array);
 }

@@ -4,6 +4,7 @@
 #include "generate_decoder.h"
 
 #include "command.h"
+#include "io/json.h"
 #include "io/word_distance.h"
 #include "output.h"
 #include "samples/answering.h"
@@ -104,7 +105,7 @@ static cJSON *answer_json(const lab_answering *of, size_t p) {
     cJSON_AddNumberToObject(object, "first_token_seconds", a->tokens > 0 ? a->first - of->started : 0.0);
     ids = cJSON_AddArrayToObject(object, "token_ids");
     for (size_t t = 0; t < a->tokens; t++)
-        cJSON_AddItemToArray(ids, cJSON_CreateNumber(a->ids[t]));
+        lab_json_put(ids, NULL, cJSON_CreateNumber(a->ids[t]));
     return object;
 }
 
@@ -121,7 +122,7 @@ static int print_drawn(const lab_answering *of, size_t p, cJSON *list) {
         cJSON *object = answer_json(of, p);
         cJSON_AddStringToObject(object, "target", target);
         cJSON_AddBoolToObject(object, "exact", right);
-        cJSON_AddItemToArray(list, object);
+        lab_json_put(list, NULL, object);
     } else {
         cli_print("%sinput  %s\noutput %s%s\n", p == 0 ? "" : "\n", of->prompts.texts[p],
                   of->answers[p].text ? of->answers[p].text : "", right ? "  (right)" : "  (wrong)");
@@ -135,7 +136,7 @@ static int print_drawn(const lab_answering *of, size_t p, cJSON *list) {
 /* What streams stands there already. */
 static void print_given(const lab_answering *of, size_t p, cJSON *list) {
     if (list != NULL)
-        cJSON_AddItemToArray(list, answer_json(of, p));
+        lab_json_put(list, NULL, answer_json(of, p));
     else if (of->tell != NULL)
         putchar('\n');
     else

@@ -27,7 +27,7 @@ static void add_option(cJSON *list, const cli_option *option, const char *value)
     char *word = cJSON_malloc(size); /* a loss is counted there */
     if (word != NULL) {
         snprintf(word, size, option->kind == CLI_FLAG ? "--%s" : "--%s=%s", option->name, value);
-        cJSON_AddItemToArray(list, cJSON_CreateString(word));
+        lab_json_put(list, NULL, cJSON_CreateString(word));
         cJSON_free(word);
     }
 }
@@ -36,7 +36,7 @@ static cJSON *make_head(const cli_arguments *arguments) {
     char version[96];
     cJSON *head = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(head, "arguments");
     const cli_option *option;
-    cJSON_AddItemToArray(list, cJSON_CreateString(arguments->operands[0]));
+    lab_json_put(list, NULL, cJSON_CreateString(arguments->operands[0]));
     for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++)
         if (arguments->values[i].given && !lab_word_among(option->name, NOT_OF_THE_TABLE))
             add_option(list, option, arguments->values[i].text);

@@ -2,6 +2,7 @@
 /* See sweep.h. */
 #include "sweep.h"
 
+#include "io/json.h"
 #include "jobs/sweep_script.h"
 #include "output.h"
 #include "store_argument.h"
@@ -130,7 +131,7 @@ static int list_json(const lab_cells *cells, lab_store *store) {
             cJSON_Delete(root);
             return 1;
         }
-        cJSON_AddItemToArray(list, make_object(&cells->cells[i], state));
+        lab_json_put(list, NULL, make_object(&cells->cells[i], state));
     }
     return cli_json_print(root);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is said of a set of expressions: lengths, depths, arguments, classes, chance and majority. */
 #include "io/fail.h"
+#include "io/json.h"
 #include "samples/expression_lines.h"
 #include "samples/portrait.h"
 #include "task/listops/listops.h"
@@ -99,7 +100,7 @@ static void fill_json(cJSON *root, const look *at) {
     cJSON_AddNumberToObject(root, "vocabulary", LAB_LISTOPS_TOKENS);
     cJSON *classes = cJSON_AddArrayToObject(root, "classes");
     for (size_t c = 0; c < at->class_count; c++)
-        cJSON_AddItemToArray(classes, cJSON_CreateNumber((double)at->classes[c]));
+        lab_json_put(classes, NULL, cJSON_CreateNumber((double)at->classes[c]));
     cJSON_AddNumberToObject(root, "chance", 1.0 / (double)at->class_count);
     cJSON_AddNumberToObject(root, "majority", share_of(at, at->majority));
 }

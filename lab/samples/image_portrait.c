@@ -4,6 +4,7 @@
 #include "samples/portrait.h"
 
 #include "io/fail.h"
+#include "io/json.h"
 #include "io/picture/picture.h"
 #include "io/published/published_set.h"
 
@@ -45,7 +46,7 @@ static void measure_channel(look *at, size_t channel) {
 }
 
 static void add_numbers(cJSON *root, const char *name, const double *values, size_t count) {
-    cJSON_AddItemToObject(root, name, cJSON_CreateDoubleArray(values, (int)count));
+    lab_json_put(root, name, cJSON_CreateDoubleArray(values, (int)count));
 }
 
 static void fill_json(cJSON *root, const look *at) {
@@ -62,7 +63,7 @@ static void fill_json(cJSON *root, const look *at) {
         cJSON_AddStringToObject(one, "name", at->train->class_names[c]);
         cJSON_AddNumberToObject(one, "train", (double)at->train_counts[c]);
         cJSON_AddNumberToObject(one, "test", (double)at->test_counts[c]);
-        cJSON_AddItemToArray(classes, one);
+        lab_json_put(classes, NULL, one);
     }
     add_numbers(root, "mean", at->mean, CHANNELS);
     add_numbers(root, "deviation", at->deviation, CHANNELS);

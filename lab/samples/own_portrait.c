@@ -2,6 +2,7 @@
 /* What labelled sequences and pictures of one's own look like: samples by class and set, and what sets share. */
 #include "samples/portrait.h"
 
+#include "io/json.h"
 #include "task/images/own_pictures.h"
 #include "task/own/labelled.h"
 
@@ -17,7 +18,7 @@ static void fill_json(cJSON *root, const lab_class_facts *facts, const char *mem
         cJSON_AddNumberToObject(set, "in_training_set", (double)facts->shared[s]);
         for (size_t c = 0; c < facts->classes.count; c++)
             cJSON_AddNumberToObject(classes, facts->classes.words[c], (double)facts->of_class[s][c]);
-        cJSON_AddItemToObject(set, member, classes);
+        lab_json_put(set, member, classes);
     }
 }
 

@@ -5,9 +5,9 @@
 
 #include "train/configuration/config.h"
 
+#include "io/json.h"
 #include "report/tables/statistic_json.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 
 static void add_published(cJSON *object, const lab_published *found) {
@@ -80,7 +80,7 @@ static void add_columns(cJSON *root, const lab_reproduction_view *view) {
     for (size_t i = 0; i < view->table->column_count; i++) {
         const lab_reproduction_column *column = &view->table->columns[i];
         cJSON *object = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, object);
+        lab_json_put(list, NULL, object);
         cJSON_AddStringToObject(object, "name", column->name);
         cJSON_AddStringToObject(object, "task", column->config.task->name);
         cJSON_AddStringToObject(object, "measure", lab_measure_name(column->measure));
@@ -111,7 +111,7 @@ static void add_rows(cJSON *root, const lab_reproduction_view *view) {
     for (size_t row = 0; row < view->table->row_count; row++) {
         const lab_scheme *scheme = &view->table->columns[0].rows[row];
         cJSON *object = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, object);
+        lab_json_put(list, NULL, object);
         cJSON_AddStringToObject(object, "name", scheme->key);
         cJSON_AddStringToObject(object, "scheme", scheme->name);
         cJSON_AddStringToObject(object, "place", places[scheme->place]);
@@ -119,7 +119,7 @@ static void add_rows(cJSON *root, const lab_reproduction_view *view) {
         cJSON *fields = cJSON_AddArrayToObject(object, "fields");
         for (size_t column = 0; column < view->table->column_count; column++)
             if (lab_reproduction_has(view->table, row, column))
-                cJSON_AddItemToArray(fields, field_json(view, row, column));
+                lab_json_put(fields, NULL, field_json(view, row, column));
     }
 }
 
@@ -159,7 +159,7 @@ static void add_claims(cJSON *root, const lab_reproduction_view *view) {
     for (size_t i = 0; i < view->findings->count; i++) {
         const lab_finding *finding = &view->findings->findings[i];
         cJSON *object = cJSON_CreateObject(), *items;
-        cJSON_AddItemToArray(list, object);
+        lab_json_put(list, NULL, object);
         cJSON_AddStringToObject(object, "id", finding->claim->id);
         cJSON_AddStringToObject(object, "claim", finding->claim->text);
         cJSON_AddStringToObject(object, "source", finding->claim->source);
@@ -171,7 +171,7 @@ static void add_claims(cJSON *root, const lab_reproduction_view *view) {
         cJSON_AddStringToObject(object, "verdict", lab_verdict_name(finding->verdict));
         items = cJSON_AddArrayToObject(object, "comparisons");
         for (size_t j = 0; j < finding->item_count; j++)
-            cJSON_AddItemToArray(items, item_json(view, &finding->items[j]));
+            lab_json_put(items, NULL, item_json(view, &finding->items[j]));
     }
 }
 
@@ -188,7 +188,7 @@ static void add_unseparated(cJSON *root, const lab_reproduction_view *view) {
         if (least > 0 && !lab_view_tells(view, a, b, column)) {
             const lab_reproduction_column *one = &view->table->columns[column];
             const char *texts[3] = {one->name, one->rows[a].key, one->rows[b].key};
-            cJSON_AddItemToArray(list, cJSON_CreateStringArray(texts, 3));
+            lab_json_put(list, NULL, cJSON_CreateStringArray(texts, 3));
         }
     }
 }

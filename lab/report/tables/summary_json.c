@@ -3,7 +3,8 @@
 #include "report/tables/statistic_json.h"
 #include "report/tables/summary.h"
 
-#include <cjson/cJSON.h>
+#include "io/json.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static void add_runs(cJSON *object, const lab_summary_row *row) {
     for (size_t i = 0; i < row->run_count; i++) {
         const lab_run *run = row->runs[i];
         cJSON *entry = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, entry);
+        lab_json_put(list, NULL, entry);
         cJSON_AddStringToObject(entry, "name", run->name);
         cJSON_AddNumberToObject(entry, "seed", (double)run->seed);
         cJSON_AddStringToObject(entry, "state", (unsigned)run->state < 4 ? state_names[run->state] : "unknown");
@@ -44,7 +45,7 @@ static void add_bins(cJSON *object, const char *name, const lab_summary_bins *bi
     for (size_t i = 0; scores && i < bins->count; i++) {
         const lab_summary_bin *bin = &bins->bins[i];
         cJSON *entry = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, entry);
+        lab_json_put(list, NULL, entry);
         cJSON_AddNumberToObject(entry, "low", (double)bin->low);
         if (bin->high < SIZE_MAX)
             cJSON_AddNumberToObject(entry, "high", (double)bin->high);
@@ -103,7 +104,7 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
     cJSON *lengths = cJSON_AddArrayToObject(object, "lengths");
     for (size_t i = 0; i < section->length_count; i++) {
         cJSON *entry = cJSON_CreateObject();
-        cJSON_AddItemToArray(lengths, entry);
+        lab_json_put(lengths, NULL, entry);
         cJSON_AddNumberToObject(entry, "length", (double)section->lengths[i]);
         lab_json_statistic(entry, "accuracy", &row->at_length[i]);
         lab_json_statistic(entry, "greedy_exact", &row->greedy_at_length[i]);
@@ -127,7 +128,7 @@ static void add_unseparated(cJSON *object, const lab_summary_section *section) {
             const lab_summary_row *a = &section->rows[i], *b = &section->rows[j];
             if (a->done && b->done && !lab_summary_tells(section, i, j, 0)) {
                 const char *pair[2] = {a->encoding, b->encoding};
-                cJSON_AddItemToArray(pairs, cJSON_CreateStringArray(pair, 2));
+                lab_json_put(pairs, NULL, cJSON_CreateStringArray(pair, 2));
             }
         }
     }
@@ -147,7 +148,7 @@ struct cJSON *lab_summary_json(const lab_summary *summary) {
     for (size_t i = 0; i < summary->section_count; i++) {
         const lab_summary_section *section = &summary->sections[i];
         cJSON *object = cJSON_CreateObject();
-        cJSON_AddItemToArray(sections, object);
+        lab_json_put(sections, NULL, object);
         cJSON_AddStringToObject(object, "task", section->task);
         cJSON_AddStringToObject(object, "budget", section->budget);
         cJSON_AddStringToObject(object, "setup", section->setup);
@@ -168,7 +169,7 @@ struct cJSON *lab_summary_json(const lab_summary *summary) {
         cJSON_AddBoolToObject(object, "shared_machine", lab_summary_shared_machine(summary, section));
         cJSON *rows = cJSON_AddArrayToObject(object, "rows");
         for (size_t j = 0; j < section->row_count; j++)
-            cJSON_AddItemToArray(rows, row_json(section, &section->rows[j]));
+            lab_json_put(rows, NULL, row_json(section, &section->rows[j]));
         add_unseparated(object, section);
     }
     return root;

@@ -96,7 +96,7 @@ static locus_status add_fields(cJSON *object, const lab_run *run, locus_error *e
                             "the run '%s' cannot be written as JSON: its %s is below 0 or above 2^53", run->name,
                             field->name);
         }
-        cJSON_AddItemToObject(object, field->name, number(value));
+        lab_json_put(object, field->name, number(value));
     }
     for (size_t i = 0; i < LAB_RUN_EXTRAS; i++) {
         const char *text = *(char *const *)(const void *)((const char *)run + lab_run_extras[i].offset);
@@ -132,7 +132,7 @@ static locus_status add_scores(cJSON *object, lab_store *store, const lab_run *r
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || strcmp(finals[i].set, finals[i - 1].set) != 0)
             set = cJSON_AddObjectToObject(sets, finals[i].set);
-        cJSON_AddItemToObject(set, finals[i].name, number(finals[i].value));
+        lab_json_put(set, finals[i].name, number(finals[i].value));
     }
     free(finals);
     return status;
@@ -146,8 +146,8 @@ static locus_status add_curve(cJSON *curves, lab_store *store, const lab_run *ru
     cJSON *curve = cJSON_AddObjectToObject(curves, name);
     cJSON *steps = cJSON_AddArrayToObject(curve, "steps"), *values = cJSON_AddArrayToObject(curve, "values");
     for (size_t i = 0; i < count; i++) {
-        cJSON_AddItemToArray(steps, number((double)metrics[i].step));
-        cJSON_AddItemToArray(values, number(metrics[i].value));
+        lab_json_put(steps, NULL, number((double)metrics[i].step));
+        lab_json_put(values, NULL, number(metrics[i].value));
     }
     free(metrics);
     return status;

@@ -55,7 +55,7 @@ static cJSON *make(const lab_run *run, const lab_final *finals, size_t count) {
         add_field(root, run, field_of(numbers[i]), false);
     cJSON *config = cJSON_Parse(run->config);
     if (config != NULL)
-        cJSON_AddItemToObject(root, "config", config);
+        lab_json_put(root, "config", config);
     else /* what cannot be read is shown as it is */
         cJSON_AddStringToObject(root, "config", run->config);
     add_finals(root, finals, count);
