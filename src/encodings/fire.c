@@ -104,8 +104,8 @@ typedef struct fire_run {
 typedef struct fire_piece {
     const double *logs;
     const float *narrow;
-    const double *turns; /* NULL: not asked for */
-    double reach;
+    const double *turns;   /* NULL: not asked for */
+    double reach, inverse; /* 1/reach */
     size_t count, runs;
     fire_run run[LOCUS_SCORE_RUN];
     double log_room[LOCUS_SCORE_RUN], turn_room[LOCUS_SCORE_RUN];
@@ -119,35 +119,45 @@ static void add_run(fire_piece *piece, size_t end, size_t segment) {
         piece->run[piece->runs++] = (fire_run){end, segment};
 }
 
-/* The first of [begin, end) on the other side of `edge`: logs rise (or fall) along them. */
+/* The first of [begin, end) on the other side of `edge`, on which the last one is: logs rise (or fall) along them.
+ * Without branches, of which every other one would be a surprise. */
 static size_t find_end(const double *logs, size_t begin, size_t end, double edge, bool rise) {
-    while (begin < end) {
-        const size_t middle = (begin + end) / 2;
-        if (rise ? logs[middle] <= edge : logs[middle] > edge)
-            begin = middle + 1;
-        else
-            end = middle;
+    for (size_t left = end - begin; left > 1;) {
+        const size_t half = left / 2;
+        begin = (logs[begin + half - 1] <= edge) == rise ? begin + half : begin;
+        left -= half;
     }
     return begin;
 }
 
+/* Of two neighbours at least the second lies beyond the edge between them, mostly in the next segment. */
+static size_t next_segment(const locus_fire_network *network, size_t segment, double log, double reach, bool rise) {
+    if (rise)
+        while (segment + 1 < network->segments && network->edges[segment] * reach < log)
+            segment++;
+    else
+        while (segment > 0 && !(network->edges[segment - 1] * reach < log))
+            segment--;
+    return segment;
+}
+
 static void list_monotone(const locus_fire_network *network, fire_piece *piece, size_t begin, size_t end, bool rise) {
-    while (begin < end) {
-        const size_t segment = locus_fire_segment(network, piece->logs[begin], piece->reach);
-        const bool last = rise ? segment + 1 == network->segments : segment == 0;
-        const double edge = last ? 0 : network->edges[rise ? segment : segment - 1] * piece->reach;
-        const bool whole = last || (rise ? piece->logs[end - 1] <= edge : piece->logs[end - 1] > edge);
-        size_t stop = end;
-        if (!whole)
-            stop = find_end(piece->logs, begin + 1, end, edge, rise);
-        add_run(piece, stop, segment);
-        begin = stop;
+    if (begin == end)
+        return;
+    const double *logs = piece->logs, reach = piece->reach;
+    size_t segment = locus_fire_segment(network, logs[begin], reach, piece->inverse);
+    const size_t last = next_segment(network, segment, logs[end - 1], reach, rise);
+    while (segment != last) {
+        begin = find_end(logs, begin + 1, end, network->edges[rise ? segment : segment - 1] * reach, rise);
+        add_run(piece, begin, segment);
+        segment = next_segment(network, segment, logs[begin], reach, rise);
     }
+    add_run(piece, end, segment);
 }
 
 static void list_any(const locus_fire_network *network, fire_piece *piece) {
     for (size_t j = 0; j < piece->count; j++)
-        add_run(piece, j + 1, locus_fire_segment(network, piece->logs[j], piece->reach));
+        add_run(piece, j + 1, locus_fire_segment(network, piece->logs[j], piece->reach, piece->inverse));
 }
 
 static double log_of(const locus_fire *fire, double distance) {
@@ -197,6 +207,7 @@ static void prepare(const locus_fire_term *own, const locus_score_call *call, bo
     piece->runs = 0;
     piece->count = call->count;
     piece->reach = own->reach ? own->reach[call->query] : reach_of(own, call->query);
+    piece->inverse = 1 / piece->reach;
     if (at == SIZE_MAX || !own->logs.rows.line) {
         gather(own, call, turns, piece);
         list_any(network, piece);
@@ -229,12 +240,11 @@ LOCUS_CLONES static void fire_line_float64(size_t count, double slope, double in
 
 static void fill(const locus_fire_term *own, const locus_score_call *call, const fire_piece *piece, char *out) {
     const locus_fire_network *network = &own->fire->network;
-    const double scale = 1 / piece->reach;
     float *narrow = (float *)(void *)out;
     double *wide = (double *)(void *)out;
     for (size_t r = 0, begin = 0; r < piece->runs; begin = piece->run[r++].end) {
         const size_t line = call->head * network->segments + piece->run[r].segment, end = piece->run[r].end;
-        const double slope = network->slope[line] * scale, intercept = network->intercept[line];
+        const double slope = network->slope[line] * piece->inverse, intercept = network->intercept[line];
         const bool brief = end - begin < BRIEF_RUN;
         for (size_t j = begin; brief && j < end; j++)
             if (call->dtype == LOCUS_FLOAT32)

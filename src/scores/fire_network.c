@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#define CELLS_OF_A_UNIT 2
+
 static int rising(const void *a, const void *b) {
     const double left = *(const double *)a, right = *(const double *)b;
     return (left > right) - (left < right);
@@ -13,8 +15,8 @@ static bool is_on(const locus_fire_network *network, size_t unit, size_t segment
     return network->hidden_weight[unit] * network->inside[segment] + network->hidden_bias[unit] > 0;
 }
 
-static void find_edges(locus_fire_network *network, double *edges, double *inside) {
-    size_t count = 0;
+static void find_edges(locus_fire_network *network, double *edges, double *inside, uint32_t *below) {
+    size_t count = 0, passed = 0;
     for (size_t i = 0; i < network->hidden; i++) {
         const double edge = -network->hidden_bias[i] / network->hidden_weight[i];
         if (network->hidden_weight[i] != 0 && edge > 0 && edge < 1e300)
@@ -25,6 +27,10 @@ static void find_edges(locus_fire_network *network, double *edges, double *insid
         const double left = s > 0 ? edges[s - 1] : 0, right = s < count ? edges[s] : 2 * left + 1;
         inside[s] = left + (right - left) / 2;
     }
+    for (size_t c = 0; c < network->cells; below[c++] = (uint32_t)passed)
+        while (passed < count && edges[passed] * (double)network->cells <= (double)c)
+            passed++;
+    network->below = below;
     network->segments = count + 1;
     network->edges = edges;
     network->inside = inside;
@@ -52,13 +58,15 @@ locus_status locus_fire_network_create(locus_fire_network *network, const double
     double *inside = locus_owned_get(memory, hidden + 1, sizeof *inside);
     double *slope = locus_owned_get(memory, lines, sizeof *slope);
     double *intercept = locus_owned_get(memory, lines, sizeof *intercept);
-    if (!edges || !inside || !slope || !intercept)
+    network->cells = CELLS_OF_A_UNIT * hidden;
+    uint32_t *below = locus_owned_get(memory, network->cells, sizeof *below);
+    if (!edges || !inside || !slope || !intercept || !below)
         return locus_owned_fail(error, lines, sizeof *slope);
     network->hidden_weight = values[0];
     network->hidden_bias = values[1];
     network->output_weight = values[2];
     network->output_bias = values[3];
-    find_edges(network, edges, inside);
+    find_edges(network, edges, inside, below);
     find_lines(network, slope, intercept);
     network->slope = slope;
     network->intercept = intercept;

@@ -17,6 +17,8 @@ typedef struct locus_fire_network {
     const double *output_bias;                 /* [heads] */
     const double *edges;                       /* [segments − 1], rising, above 0 */
     const double *inside;                      /* [segments] a point of each */
+    size_t cells;                              /* that [0, 1) is cut into */
+    const uint32_t *below;                     /* [cells] edges at most where a cell begins */
     const double *slope, *intercept;           /* [heads, segments] */
 } locus_fire_network;
 
@@ -24,12 +26,22 @@ typedef struct locus_fire_network {
 locus_status locus_fire_network_create(locus_fire_network *network, const double *const *values, locus_owned *memory,
                                        locus_error *error);
 
-/* Segment of the point whose multiple by `scale` is `scaled`: edges are multiplied, so that a whole row needs no
- * division. Of two segments that meet there the left one. */
-static inline size_t locus_fire_segment(const locus_fire_network *network, double scaled, double scale) {
-    const double *edges = network->edges;
+/* Segment of the point whose multiple by `scale`, 1/`inverse`, is `scaled`: edges are multiplied, so that all keys of a
+ * row are compared with the same numbers. Of two segments that meet there the left one. Below 1 a table says where to
+ * look; beyond, which takes keys behind the query, edges are searched without branches, since keys come in no order. */
+static inline size_t locus_fire_segment(const locus_fire_network *network, double scaled, double scale,
+                                        double inverse) {
+    const double *edges = network->edges, cell = scaled * inverse * (double)network->cells;
     size_t low = 0;
-    for (size_t left = network->segments; left > 1;) { /* without branches: keys come in no order here */
+    if (cell < (double)network->cells) {
+        low = network->below[(size_t)cell];
+        while (low > 0 && !(edges[low - 1] * scale < scaled))
+            low--;
+        while (low + 1 < network->segments && edges[low] * scale < scaled)
+            low++;
+        return low;
+    }
+    for (size_t left = network->segments; left > 1;) {
         const size_t half = left / 2;
         low = edges[low + half - 1] * scale < scaled ? low + half : low;
         left -= half;
