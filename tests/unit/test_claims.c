@@ -615,6 +615,31 @@ static void test_margins(void **state) {
     assert_int_equal(verdict("text-similar"), LAB_OPEN);
 }
 
+/* A loss falls as its scheme learns: who is behind may catch up, and who is ahead takes nothing back. */
+static void test_losses_learn(void **state) {
+    (void)state;
+    make_roper(false);
+    const size_t text = column_of("text-loss");
+    set("roper", text, 1.95, 0.004, 3);
+    set_gain("roper", text, 0.5);
+    assert_int_equal(verdict("text-unhurt"), LAB_SUPPORTED);
+    assert_int_equal(verdict("text-similar"), LAB_CONTRADICTED);
+    set_gain("rope", text, 0.03);
+    const char *const claims[] = {"text-unhurt", "text-similar"};
+    for (size_t i = 0; i < 2; i++) {
+        const lab_finding *finding = found(claims[i]);
+        assert_int_equal(finding->items[0].reason, LAB_REASON_LEARNING);
+        assert_int_equal(finding->items[0].learner, row_of("rope"));
+    }
+    set("roper", text, 2.05, 0.004, 3);
+    set_gain("roper", text, 0.5);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(found(claims[i])->items[0].learner, row_of("roper"));
+    set_gain("roper", text, 0.01);
+    assert_int_equal(verdict("text-unhurt"), LAB_CONTRADICTED);
+    assert_int_equal(verdict("text-similar"), LAB_CONTRADICTED);
+}
+
 /* What is solved, and the loss, after the same steps: no curve is asked for. Of the losses of a text it is. */
 static void test_after_steps(void **state) {
     (void)state;
@@ -860,6 +885,7 @@ int main(void) {
         cmocka_unit_test(test_correction),
         cmocka_unit_test(test_learning),
         cmocka_unit_test(test_two_seeds),
+        cmocka_unit_test(test_losses_learn),
         cmocka_unit_test(test_after_steps),
         cmocka_unit_test(test_control),
         cmocka_unit_test(test_clear),

@@ -227,18 +227,17 @@ static lab_case make_case(const judge *by, const comparison *one) {
     const double sign = lab_measure_sign(measure);
     const lab_statistic *fields[LAB_MOST_SIDES];
     double weights[LAB_MOST_SIDES];
-    lab_case made = {
-        .item = {.column = one->column, .subject = one->subject, .rival = one->rival},
-        .sides = {side_of(by, one->subject, one->column, sign), side_of(by, one->rival, one->column, -sign)},
-        .side_count = 2};
+    lab_case made = {.item = {.column = one->column, .subject = one->subject, .rival = one->rival},
+                     .sides = {side_of(by, one->subject, one->column, 1), side_of(by, one->rival, one->column, -1)},
+                     .side_count = 2};
     if (one->other != SIZE_MAX) {
-        made.sides[2] = side_of(by, one->subject, one->other, -sign);
-        made.sides[3] = side_of(by, one->rival, one->other, sign);
+        made.sides[2] = side_of(by, one->subject, one->other, -1);
+        made.sides[3] = side_of(by, one->rival, one->other, 1);
         made.side_count = 4;
     }
     for (size_t i = 0; i < made.side_count; i++) {
         fields[i] = made.sides[i].score;
-        weights[i] = sign * made.sides[i].weight;
+        weights[i] = made.sides[i].weight;
     }
     made.item.contrast = lab_contrast_of(fields, weights, made.side_count, LAB_MISS);
     made.item.lead = sign * made.item.contrast.difference;

@@ -110,7 +110,8 @@ bool lab_column_at_chance(const lab_reproduction *table, const lab_result *resul
 
 /* ---- comparisons that are judged together (verdict.c) ---- */
 
-/* A field that takes part, and how much: 1 for what a lead grows with, −1 for what it shrinks with. */
+/* A field that takes part, and how much: 1 if the lead grows as this scheme learns, −1 if it shrinks then, whether its
+ * score rises (shares) or falls (losses). */
 typedef struct lab_side {
     const lab_statistic *score;
     lab_convergence convergence;
