@@ -56,7 +56,8 @@ for json in "$results"/*.json; do
     alters 's/\*\*SUPPORTED/**CONTRADICTED/'
     alters 's/\*\*OPEN/**SUPPORTED/'
     alters '1,/^## Conditions/{/^- \*\*/d;}'
-    alters '/^## Conditions/,$s/[0-9]\([^]0-9]*\](.*json#\)/x\1/'
+    alters '/^## Conditions/,$s/[0-4]\([^]0-9]*\](.*json#\)/9\1/'
+    alters '/^## Conditions/,$s/[5-9]\([^]0-9]*\](.*json#\)/0\1/'
     alters '/^## Conditions/,$s/\.\([0-9]\)/.7\1/'
 done
 # The interactive page of the same runs, and nothing else.
