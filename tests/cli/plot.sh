@@ -35,6 +35,8 @@ count grid.svg '<circle' 51
 works plot group tree:2 --from 2 --to 1+2 -o tree.svg
 picture tree.svg '−a + b = -2+1+2<' 'length 3, distance 3' '>+1<' '>−2<'
 count tree.svg '<circle' 17
+works plot group tree:2 --from 1+2+1+2+1+1+2+1+1+2+2+1 --to 2+1+2+2+1+2+2+1+1+2+2+1+2 -o long.svg
+picture long.svg '>a = 1+2+1+2+1+1+2+1+1+2+2+1<' '>b = 2+1+2+2+1+2+2+1+1+2+2+1+2<' '>−a + b = -1-2-2.*+1…<' 'length 25'
 works plot group tree:3 -o bare.svg
 picture bare.svg '>tree:3<'
 count bare.svg '<circle' 13

@@ -11,10 +11,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LEFT 24.0
 #define TOP 50.0
-#define CAPTION 62.0
+#define CAPTION 62.0 /* of one line and the measures */
+#define CAPTION_SIZE 13.5
+#define LINE 20.0
+#define LINE_BYTES 160
 #define FIGURE_WIDTH 660.0
 #define STEPS 7        /* positions of an axis, at least */
 #define NODES 15       /* of a tree that is filled, at most */
@@ -205,37 +209,65 @@ static void draw_end(const group_figure *figure, const lab_element *element, uns
 
 /* ---- words ---- */
 
-/* The texts of a path, cut to what a line holds. */
-static void put_path(const group_figure *figure, const locus_path *path, char *text, size_t size) {
-    char *whole = lab_path_text(path);
-    if (!whole)
-        lab_drawing_lacks(figure->drawing);
-    snprintf(text, size, "%.60s", whole ? whole : "");
-    free(whole);
+/* a, b and −a + b on one line, or on three where that is too long; and how far it is. */
+typedef struct caption {
+    char lines[3][LINE_BYTES], measure[80];
+    size_t count;
+} caption;
+
+/* Characters of a caption that a line of a figure holds. */
+static size_t line_holds(double width) {
+    return (size_t)((width - 2 * LEFT) / (0.72 * CAPTION_SIZE));
 }
 
-static locus_status put_caption(const group_figure *figure, const locus_path *from, const locus_path *to,
-                                locus_error *error) {
-    char a[80], b[80], between[80], text[320];
-    locus_path *relative = NULL;
+/* Cut to `most` characters, of which the last says so. */
+static locus_status write_path(char line[LINE_BYTES], const char *name, const locus_path *path, size_t most,
+                               locus_error *error) {
+    char *text = lab_path_text(path);
+    if (!text)
+        return lab_fail_memory(error, "the text of a path");
+    const size_t room = most - 9, bytes = strlen(text); /* beside "−a + b = " */
+    snprintf(line, LINE_BYTES, "%s = %.*s%s", name, (int)(bytes > room ? room - 1 : bytes), text,
+             bytes > room ? "…" : "");
+    free(text);
+    return LOCUS_OK;
+}
+
+static locus_status write_caption(caption *own, const locus_path *from, const locus_path *to, double width,
+                                  locus_error *error) {
+    const size_t most = line_holds(width);
+    locus_path *between = NULL;
     int64_t length = 0, distance = 0;
-    locus_status status = locus_path_relative(from, to, &relative, error);
+    locus_status status = locus_path_relative(from, to, &between, error);
     if (status == LOCUS_OK)
-        status = locus_path_length(relative, &length, error);
+        status = locus_path_length(between, &length, error);
     if (status == LOCUS_OK)
         status = locus_path_distance(from, to, &distance, error);
-    if (status == LOCUS_OK) {
-        double y = TOP + lab_layout_height(&figure->layout) + 26;
-        put_path(figure, from, a, sizeof a);
-        put_path(figure, to, b, sizeof b);
-        put_path(figure, relative, between, sizeof between);
-        snprintf(text, sizeof text, "a = %s  b = %s  −a + b = %s", a, b, between);
-        lab_draw_text(figure->drawing, (lab_point){LEFT, y}, (lab_label){.size = 13.5, .colour = LAB_INK}, text);
-        snprintf(text, sizeof text, "length %" PRId64 ", distance %" PRId64, length, distance);
-        lab_draw_text(figure->drawing, (lab_point){LEFT, y + 20}, (lab_label){.size = 12, .colour = LAB_MUTED}, text);
+    if (status == LOCUS_OK)
+        status = write_path(own->lines[0], "a", from, most, error);
+    if (status == LOCUS_OK)
+        status = write_path(own->lines[1], "b", to, most, error);
+    if (status == LOCUS_OK)
+        status = write_path(own->lines[2], "−a + b", between, most, error);
+    locus_path_destroy(&between);
+    own->count = 3;
+    snprintf(own->measure, sizeof own->measure, "length %" PRId64 ", distance %" PRId64, length, distance);
+    size_t used = strlen(own->lines[0]);
+    if (status == LOCUS_OK && used + strlen(own->lines[1]) + strlen(own->lines[2]) + 2 <= most) {
+        for (size_t i = 1; i < 3; i++)
+            used += (size_t)snprintf(own->lines[0] + used, LINE_BYTES - used, "  %s", own->lines[i]);
+        own->count = 1;
     }
-    locus_path_destroy(&relative);
     return status;
+}
+
+static void put_caption(const group_figure *figure, const caption *own) {
+    double y = TOP + lab_layout_height(&figure->layout) + 26;
+    for (size_t i = 0; i < own->count; i++, y += LINE) {
+        lab_draw_text(figure->drawing, (lab_point){LEFT, y}, (lab_label){.size = CAPTION_SIZE, .colour = LAB_INK},
+                      own->lines[i]);
+    }
+    lab_draw_text(figure->drawing, (lab_point){LEFT, y}, (lab_label){.size = 12, .colour = LAB_MUTED}, own->measure);
 }
 
 static void put_title(const group_figure *figure, const locus_group *group) {
@@ -268,8 +300,12 @@ static locus_status lay_out(group_figure *figure, const locus_group *group, cons
 static locus_status draw_all(group_figure *figure, const locus_group *group, const locus_path *from,
                              const locus_path *to, locus_error *error) {
     double width = fmax(lab_layout_width(&figure->layout) + 2 * LEFT, figure->route ? 560 : 260);
-    figure->drawing =
-        lab_drawing_create(width, TOP + lab_layout_height(&figure->layout) + (figure->route ? CAPTION : 14));
+    caption words = {.count = 0};
+    locus_status status = figure->route ? write_caption(&words, from, to, width, error) : LOCUS_OK;
+    if (status != LOCUS_OK)
+        return status;
+    const double below = figure->route ? CAPTION + LINE * (double)(words.count - 1) : 14;
+    figure->drawing = lab_drawing_create(width, TOP + lab_layout_height(&figure->layout) + below);
     if (!figure->drawing)
         return lab_fail_memory(error, "a drawing");
     figure->layout.origin = (lab_point){(width - lab_layout_width(&figure->layout)) / 2, TOP};
@@ -278,13 +314,13 @@ static locus_status draw_all(group_figure *figure, const locus_group *group, con
     lab_panels_walk(&figure->layout, draw_point, figure);
     lab_panels_labels(&figure->layout, figure->drawing, lab_panels_radius(&figure->layout));
     const bool line = figure->layout.kind == LAB_PANEL_LINE && figure->layout.count == 1;
-    locus_status status = figure->route && !line ? draw_route(figure, error) : LOCUS_OK;
+    status = figure->route && !line ? draw_route(figure, error) : LOCUS_OK;
     if (figure->route && line)
         draw_arcs(figure);
     if (status == LOCUS_OK && figure->route) {
         draw_end(figure, &figure->from, LAB_FROM, "a");
         draw_end(figure, &figure->to, LAB_TO, "b");
-        status = put_caption(figure, from, to, error);
+        put_caption(figure, &words);
     }
     return status;
 }

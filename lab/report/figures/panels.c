@@ -178,14 +178,25 @@ static double node_room(const lab_layout *layout, const lab_range *range, size_t
     return nearest * layout->step;
 }
 
-/* Under a leaf; beside another node, on the side where its parent is not. */
+/* Whether a node is to the right of the nearest ancestor that it is not straight below. */
+static bool stands_right(const lab_range *range, size_t node) {
+    while (node > 0 && !(range->across[node] > range->across[range->parent[node]])) {
+        if (range->across[node] < range->across[range->parent[node]])
+            return false;
+        node = range->parent[node];
+    }
+    return node > 0;
+}
+
+/* Under a leaf; beside another node, on the side where its ancestors are not. */
 static void label_node(const label_job *job, const double *values) {
     const lab_layout *layout = job->layout;
     const lab_range *range = &layout->ranges[layout->outer];
     const size_t node = (size_t)values[layout->outer];
     const lab_point at = lab_layout_point(layout, values, NULL);
     const double clear = job->radius > 4 ? job->radius : 4;
-    bool leaf = true, right = node > 0 && range->across[node] > range->across[range->parent[node]];
+    const bool right = stands_right(range, node);
+    bool leaf = true;
     char text[160];
     for (size_t i = node + 1; i < range->nodes; i++)
         leaf = leaf && range->parent[i] != node;
