@@ -151,19 +151,6 @@ static size_t bytes_needed(const void *context) {
 
 /* ---- execution ---- */
 
-/* NULL: no rows. */
-static void set_rows(locus_token_rows *rows, const locus_apply_job *job, const locus_tensor *tensor) {
-    *rows = tensor ? locus_apply_rows(&job->site, tensor) : (locus_token_rows){0};
-}
-
-void locus_apply_stream(const locus_apply_job *job, locus_whole_stream *stream) {
-    stream->role = job->site.role;
-    stream->direction = job->direction;
-    set_rows(&stream->x, job, job->x);
-    set_rows(&stream->gy, job, job->gy);
-    set_rows(&stream->y, job, job->y);
-}
-
 /* Rows that are copied: nothing acts, or it is the gradient of what embeddings add to. */
 static void act(const locus_apply_job *job) {
     if (job->site.whole) {
