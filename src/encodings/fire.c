@@ -147,7 +147,7 @@ static void list_monotone(const locus_fire_network *network, fire_piece *piece, 
     const double *logs = piece->logs, reach = piece->reach;
     size_t segment = locus_fire_segment(network, logs[begin], reach, piece->inverse);
     const size_t last = next_segment(network, segment, logs[end - 1], reach, rise);
-    while (segment != last) {
+    while (rise ? segment < last : segment > last) { /* and so there is an edge before the last key */
         begin = find_end(logs, begin + 1, end, network->edges[rise ? segment : segment - 1] * reach, rise);
         add_run(piece, begin, segment);
         segment = next_segment(network, segment, logs[begin], reach, rise);
