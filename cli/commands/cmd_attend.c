@@ -279,10 +279,9 @@ static int compute(attend_job *job) {
 
 enum { PATH_BYTES = 1024 };
 
-static int join_path(char *path, const char *folder, const char *name) {
-    if (snprintf(path, PATH_BYTES, "%s/%s", folder, name) >= PATH_BYTES)
-        return cli_failure("--grad-dir %s: the path is too long", folder);
-    return 0;
+/* Of a folder that check_results found short enough. */
+static void join_path(char path[PATH_BYTES], const char *folder, const char *name) {
+    (void)snprintf(path, PATH_BYTES, "%s/%s", folder, name);
 }
 
 static int write_parameter_gradients(const attend_job *job, const char *path) {
@@ -309,14 +308,14 @@ static const char parameters_name[] = "dparams.safetensors"; /* the longest */
 /* Before anything is written. */
 static int check_results(const attend_job *job) {
     const char *output = cli_text(job->arguments, "output");
-    char longest[PATH_BYTES];
+    const char *folder = cli_text(job->arguments, "grad-dir");
     int status = cli_array_check(&job->output, output ? output : "the output");
     if (status == 0 && job->weights.data)
         status = cli_array_check(&job->weights, cli_text(job->arguments, "weights"));
     for (size_t i = 0; i < GRADIENTS && job->backward && status == 0; i++)
         status = job->gradients[i].data ? cli_array_check(&job->gradients[i], gradient_names[i]) : 0;
-    if (status == 0 && job->backward)
-        status = join_path(longest, cli_text(job->arguments, "grad-dir"), parameters_name);
+    if (status == 0 && job->backward && strlen(folder) + 1 + sizeof parameters_name > PATH_BYTES)
+        status = cli_failure("--grad-dir %s: the path is too long", folder);
     return status;
 }
 
@@ -329,10 +328,10 @@ static int write_gradients(const attend_job *job) {
     for (size_t i = 0; i < GRADIENTS && status == 0; i++) {
         if (!job->gradients[i].data)
             continue;
-        status = join_path(path, folder, gradient_names[i]);
-        status = status ? status : cli_array_write(&job->gradients[i], path);
+        join_path(path, folder, gradient_names[i]);
+        status = cli_array_write(&job->gradients[i], path);
     }
-    status = status ? status : join_path(path, folder, parameters_name);
+    join_path(path, folder, parameters_name);
     return status ? status : write_parameter_gradients(job, path);
 }
 
