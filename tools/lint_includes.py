@@ -2,7 +2,7 @@
 """The dependency law, file by file: dependencies point downward only, and nothing goes in circles.
 
     liblocus    core ← algebra, linalg, kernels ← spec ← scores ← operators ← encodings, extension ← plan ← attention
-    laboratory  rope ← io ← nn ← model ← train ← kinds, report, jobs;  io ← text ← task ← train;  io ← ranks ← train;  io ← bound ← check, fold, report ← samples ← kinds;  train, bound ← bench;
+    laboratory  rope ← io ← nn ← model ← train ← kinds, figures, jobs;  io ← text ← task ← train;  io ← ranks ← train;  io ← bound ← check, fold, figures ← report ← page, samples ← kinds;  train, bound ← bench;
                 sees liblocus through <locus/…> only
     program     everything of the laboratory
 
@@ -41,10 +41,12 @@ BELOW = {
     "bound": "io", "check": "io bound", "fold": "io bound",
     "kinds": "io text nn model task train samples",
     "jobs": "io text nn model task train",
-    "report": "io text nn model task train bound",
+    "figures": "io text nn model task train bound",
+    "report": "io text nn model task train bound figures",
+    "page": "io text nn model task train bound figures report",
     "bench": "io text nn model task train bound",
     "samples": "io text nn model task train report",
-    "cli": "rope io text nn model task ranks train bound check fold jobs bench report samples",
+    "cli": "rope io text nn model task ranks train bound check fold jobs bench figures report page samples",
 }
 
 # The room that each public header belongs to.

@@ -3,8 +3,8 @@
 #include "picture_argument.h"
 
 #include "command.h"
+#include "figures/svg_file.h"
 #include "output.h"
-#include "report/figures/svg_file.h"
 
 int cli_need_picture(const cli_arguments *arguments) {
     int status = cli_require(arguments, "output");

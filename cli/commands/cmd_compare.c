@@ -5,7 +5,7 @@
 #include "command.h"
 #include "io/folder.h"
 #include "output.h"
-#include "report/page/report.h"
+#include "page/report.h"
 #include "report/reproduction/reproduction.h"
 #include "stop.h"
 #include "store_argument.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* locus plot attention: which keys the queries of a trained model look at, of every head and layer. */
 #include "command.h"
+#include "figures/figure_attention.h"
+#include "figures/svg_file.h"
 #include "io/file.h"
 #include "model/attention_maps.h"
 #include "output.h"
 #include "picture_argument.h"
-#include "report/figures/figure_attention.h"
-#include "report/figures/svg_file.h"
 #include "store_argument.h"
 #include "train/store/run_folder.h"
 #include "train/train.h"

@@ -3,10 +3,10 @@
  * encoding adds to tokens. */
 #include "command.h"
 #include "encoding_argument.h"
+#include "figures/figure.h"
+#include "figures/svg_file.h"
 #include "output.h"
 #include "picture_argument.h"
-#include "report/figures/figure.h"
-#include "report/figures/svg_file.h"
 
 #include <stdlib.h>
 #include <string.h>

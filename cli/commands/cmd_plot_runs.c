@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* locus plot curves, lengths, costs: what a page draws of runs, as pictures that stand alone. */
 #include "command.h"
+#include "figures/svg_file.h"
 #include "output.h"
+#include "page/run_figure.h"
 #include "picture_argument.h"
-#include "report/figures/svg_file.h"
-#include "report/page/run_figure.h"
 #include "store_argument.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* locus report: the runs of a store as a page (HTML) or as JSON. */
 #include "command.h"
 #include "output.h"
-#include "report/page/report.h"
+#include "page/report.h"
 #include "store_argument.h"
 
 static int write_page(const cli_arguments *arguments, const cli_store *store, const lab_summary_filter *filter) {

@@ -5,7 +5,7 @@
 #include "command.h"
 #include "io/file.h"
 #include "output.h"
-#include "report/page/report.h"
+#include "page/report.h"
 #include "report/reproduction/reproduction_report.h"
 #include "reproduce_record.h"
 #include "reproduce_request.h"

@@ -6,7 +6,7 @@
 #include "io/json.h"
 #include "io/word_distance.h"
 #include "output.h"
-#include "report/page/report.h"
+#include "page/report.h"
 #include "report/reproduction/reproduction_recorded.h"
 #include "report/reproduction/reproduction_report.h"
 #include "report/reproduction/written_check.h"

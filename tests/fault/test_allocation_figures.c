@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation of a figure fails once, one after another: either it is told as MEMORY and no file is made, or the
  * figure is the same to the byte. */
+#include "figures/figure.h"
 #include "io/file.h"
-#include "report/figures/figure.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

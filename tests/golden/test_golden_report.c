@@ -17,8 +17,8 @@
 #include "unit/scratch_folder.h"
 
 #include "io/file.h"
-#include "report/page/report.h"
-#include "report/page/run_figure.h"
+#include "page/report.h"
+#include "page/run_figure.h"
 #include "report/tables/summary.h"
 #include "store_argument.h"
 

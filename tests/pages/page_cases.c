@@ -15,7 +15,7 @@
 
 #include "golden/planted_store.h"
 
-#include "report/page/report.h"
+#include "page/report.h"
 
 #define OK(call) \
     do { \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A diagram's axes: ticks at round numbers, and an end of them where a step is lost in the values' rounding. */
-#include "report/figures/axes.h"
+#include "figures/axes.h"
 #include "unit/scratch_folder.h"
 
 #include <setjmp.h>

@@ -12,13 +12,13 @@
 
 #include <cmocka.h>
 
+#include "figures/encoding_colour.h"
 #include "golden/planted_store.h"
-#include "report/page/chart_data.h"
-#include "report/page/chart_draw.h"
-#include "report/page/chart_frame.h"
-#include "report/page/chart_path.h"
-#include "report/page/encoding_colour.h"
-#include "report/page/markup.h"
+#include "page/chart_data.h"
+#include "page/chart_draw.h"
+#include "page/chart_frame.h"
+#include "page/chart_path.h"
+#include "page/markup.h"
 
 #include <cjson/cJSON.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pictures that rsvg-convert draws, and those that it does not finish. */
-#include "report/figures/svg_file.h"
+#include "figures/svg_file.h"
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

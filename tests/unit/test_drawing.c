@@ -7,12 +7,12 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "figures/drawing.h"
+#include "figures/figure_attention.h"
+#include "figures/panels.h"
 #include "golden/planted_store.h"
 #include "io/file.h"
 #include "io/picture/picture.h"
-#include "report/figures/drawing.h"
-#include "report/figures/figure_attention.h"
-#include "report/figures/panels.h"
 #include "unit/scratch_folder.h"
 
 enum { WIDTH = 120, HEIGHT = 90, BLACK = 0x000000, RED = 0xff0000, GREEN = 0x00ff00, BLUE = 0x0000ff };

@@ -3,8 +3,8 @@
  * a reach that is halved until it fits, and the angles of generators that are reflections put together by hand. */
 #include "../property/encoding_rig.h"
 
-#include "report/figures/figure.h"
-#include "report/figures/kernel.h"
+#include "figures/figure.h"
+#include "figures/kernel.h"
 
 #define SLOPE_MEAN ((0x1p-4 + 0x1p-8) / 2) /* of alibi with two heads */
 #define SLOPE_DEVIATION ((0x1p-4 - 0x1p-8) / 2)

@@ -2,7 +2,7 @@
 /* The measurement of laws: what it finds of encodings whose laws are known, and the elements that it draws. */
 #include "check/elements.h"
 #include "check/laws.h"
-#include "report/figures/elements_text.h"
+#include "figures/elements_text.h"
 
 #include <locus/extension.h>
 #include <math.h>

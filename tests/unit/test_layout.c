@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "report/figures/layout.h"
+#include "figures/layout.h"
 
 enum { MARGIN = 34 };
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "io/file.h"
-#include "report/page/report.h"
+#include "page/report.h"
 #include "report/tables/summary.h"
 
 #include <cjson/cJSON.h>

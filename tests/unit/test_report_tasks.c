@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "io/file.h"
-#include "report/page/page.h"
-#include "report/page/report.h"
+#include "page/page.h"
+#include "page/report.h"
 #include "report/tables/summary.h"
 #include "train/configuration/config.h"
 #include "train/train.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "output.h"
-#include "report/page/cost_columns.h"
+#include "page/cost_columns.h"
 #include "report/tables/score_columns.h"
 
 #include <math.h>

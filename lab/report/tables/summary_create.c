@@ -3,9 +3,9 @@
  * name it, but never scored. */
 #include "report/tables/summary.h"
 
+#include "figures/encoding_colour.h"
 #include "io/fail.h"
 #include "io/json.h"
-#include "report/page/encoding_colour.h"
 #include "report/reproduction/published.h"
 #include "report/tables/summary_parts.h"
 

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* The page's table of scores: a row for each encoding, columns by the kind of task, published numbers beside them. */
+#include "page/page.h"
+#include "report/reproduction/published.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- cells ---- */
+
+static void put_number(lab_page *page, lab_measure measure, const lab_statistic *s, bool best) {
+    const double scale = lab_measure_scale(measure);
+    const int decimals = lab_measure_decimals(measure);
+    if (s->count == 0) {
+        fputs("<td>—</td>", page->file);
+        return;
+    }
+    fprintf(page->file, "<td%s>%.*f", best ? " class=\"best\"" : "", decimals, scale * s->mean);
+    if (s->count > 1)
+        fprintf(page->file, " <small>±%.*f</small>", decimals, scale * s->deviation);
+    fputs("</td>", page->file);
+}
+
+static void put_share(lab_page *page, const lab_statistic *s, bool best) {
+    put_number(page, LAB_MEASURE_ACCURACY, s, best);
+}
+
+/* Not separated from the best mean of its column, which is known from at least two seeds each. */
+static bool is_best(const lab_summary_section *section, const lab_statistic *s, size_t which) {
+    const double sign = lab_measure_sign(which == 0 ? section->measure : LAB_MEASURE_ACCURACY);
+    const lab_statistic *best = NULL;
+    size_t others = 0, own = 0, at = 0;
+    for (size_t i = 0; i < section->row_count; i++) {
+        const lab_statistic *other = lab_summary_at(section, i, which);
+        if (other->count > 0 && (!best || sign * (other->mean - best->mean) > 0)) {
+            best = other;
+            at = i;
+        }
+        own = other == s ? i : own;
+        others += other->count > 1 && other != s;
+    }
+    return best && s->count > 1 && best->count > 1 && others > 0 &&
+           (own == at || !lab_summary_tells(section, own, at, which));
+}
+
+static void put_steps(lab_page *page, const lab_summary_row *row) {
+    const lab_statistic *s = &row->steps_to_99;
+    if (s->count == 0) {
+        fputs(row->done ? "<td>never</td>" : "<td>—</td>", page->file);
+        return;
+    }
+    fprintf(page->file, "<td>%.0f", s->mean);
+    if (s->count > 1)
+        fprintf(page->file, " <small>±%.0f</small>", s->deviation);
+    if (s->count < row->done)
+        fprintf(page->file, " <small>(%zu of %zu)</small>", s->count, row->done);
+    fputs("</td>", page->file);
+}
+
+/* Nothing is published of trees of more or fewer children than two. */
+static const lab_published *published_of(const lab_summary_section *section, const lab_summary_row *row,
+                                         lab_span span) {
+    return section->unpublished ? NULL : lab_published_look(section->task, section->order, span, row->encoding);
+}
+
+static void put_published(lab_page *page, const lab_published *published) {
+    if (!published) {
+        fputs("<td class=\"pub\">—</td>", page->file);
+        return;
+    }
+    fprintf(page->file, "<td class=\"pub\">%.2f%s", 100 * published->accuracy, published->doubt ? "†" : "");
+    if (published->deviation >= 0)
+        fprintf(page->file, " <small>±%.1f</small>", 100 * published->deviation);
+    fputs("</td>", page->file);
+}
+
+/* ---- rows ---- */
+
+static void put_score_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
+    const lab_task_class *class = section->class;
+    fputs("<tr><th scope=\"row\"><code>", page->file);
+    lab_page_text(page, row->encoding);
+    fputs("</code></th>", page->file);
+    for (size_t c = 0; c < class->column_count; c++) {
+        if (lab_summary_shows(section, c)) {
+            put_number(page, class->columns[c].measure, &row->scores[c],
+                       c == section->lead && is_best(section, &row->scores[c], 0));
+        }
+    }
+    for (size_t i = 0; i < lab_summary_length_columns(section); i++)
+        put_share(page, &row->at_length[i], is_best(section, &row->at_length[i], i + 1));
+    if (class->size != NULL)
+        put_steps(page, row);
+    fprintf(page->file, "<td>%zu</td>", row->done);
+    if (lab_summary_has_published(section)) {
+        if (class->develops_on_test)
+            put_published(page, published_of(section, row, LAB_SPAN_HALF));
+        put_published(page, published_of(section, row, LAB_SPAN_FULL));
+    }
+    fputs("</tr>\n", page->file);
+}
+
+/* What needs no training. */
+static void put_guess_row(lab_page *page, const lab_summary_section *section, const char *name, double share) {
+    if (!(share > 0))
+        return;
+    fprintf(page->file, "<tr><th scope=\"row\"><i>%s</i></th>", name);
+    for (size_t c = 0; c < section->class->column_count; c++)
+        if (lab_summary_shows(section, c) && c == section->lead)
+            fprintf(page->file, "<td>%.2f</td>", 100 * share);
+        else if (lab_summary_shows(section, c))
+            fputs("<td>—</td>", page->file);
+    fputs(lab_summary_has_published(section) ? "<td>—</td><td>—</td></tr>\n" : "<td>—</td></tr>\n", page->file);
+}
+
+/* ---- heads ---- */
+
+/* "two" to "ten"; larger ones in digits. */
+static const char *count_text(double count, char text[32]) {
+    static const char *const words[] = {"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"};
+    snprintf(text, 32, "%g", count);
+    return count >= 2 && count <= 10 ? words[(size_t)count - 2] : text;
+}
+
+/* What stands below a column's head: {half}, {epochs} and {classes} are numbers of the section. Where one is unknown,
+ * "%" stands alone. */
+static void put_unit(lab_page *page, const lab_summary_section *section, const char *unit) {
+    char half[32], epochs[32], classes[32];
+    const double count = section->chance > 0 ? round(1 / section->chance) : 0;
+    snprintf(half, sizeof half, "%g", floor(section->epochs / 2));
+    snprintf(epochs, sizeof epochs, "%g", section->epochs);
+    const struct {
+        const char *name, *text;
+        bool known;
+    } numbers[] = {{"{half}", half, section->epochs > 0},
+                   {"{epochs}", epochs, section->epochs > 0},
+                   {"{classes}", count_text(count, classes), count > 0}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *at = strstr(unit, numbers[i].name);
+        if (at != NULL && numbers[i].known) {
+            fprintf(page->file, "<small>%.*s%s%s</small>", (int)(at - unit), unit, numbers[i].text,
+                    at + strlen(numbers[i].name));
+            return;
+        }
+    }
+    fprintf(page->file, "<small>%s</small>", strchr(unit, '{') == NULL ? unit : "%");
+}
+
+static void put_head(lab_page *page, const lab_summary_section *section, const char *label) {
+    const lab_task_class *class = section->class;
+    lab_page_table(page, label);
+    fputs("<thead><tr><th class=\"left\" scope=\"col\">encoding</th>", page->file);
+    for (size_t c = 0; c < class->column_count; c++) {
+        const lab_score_column *column = &class->columns[c];
+        if (lab_summary_shows(section, c)) {
+            fprintf(page->file, "<th scope=\"col\">%s", column->page != NULL ? column->page : column->head);
+            put_unit(page, section, column->unit);
+            fputs("</th>", page->file);
+        }
+    }
+    for (size_t i = 0; i < lab_summary_length_columns(section); i++) {
+        fprintf(page->file, "<th scope=\"col\">%s %zu<small>%ss, %%</small></th>", class->size->name,
+                section->lengths[i], class->token);
+    }
+    fputs(class->size != NULL ? "<th scope=\"col\">steps<small>to 99 %</small></th><th scope=\"col\">seeds</th>"
+                              : "<th scope=\"col\">seeds</th>",
+          page->file);
+    if (lab_summary_has_published(section)) {
+        fputs(class->develops_on_test ? "<th scope=\"col\">published<small>up to epoch 150</small></th><th "
+                                        "scope=\"col\">published<small>up to "
+                                        "epoch 300</small></th>"
+                                      : "<th scope=\"col\">published<small>budget paper</small></th>",
+              page->file);
+    }
+    fputs("</tr></thead>\n<tbody>\n", page->file);
+}
+
+/* ---- caption ---- */
+
+static void put_meaning(lab_page *page, const lab_summary_section *section) {
+    const lab_legend_facts facts = lab_summary_facts(section);
+    char text[500];
+    lab_legend_text(section->class->page_legend, &facts, text, sizeof text);
+    fputs(text, page->file);
+}
+
+static void put_source(lab_page *page, const lab_summary_section *section) {
+    const lab_published *source = NULL;
+    for (size_t i = 0; i < section->row_count && !source; i++)
+        source = published_of(section, &section->rows[i], LAB_SPAN_FULL);
+    if (source) {
+        fputs(" Published: accuracy of ", page->file);
+        lab_page_text(page, source->source);
+        fprintf(page->file, ", trained at budget <i>%s</i>%s", source->budget,
+                strcmp(source->budget, section->budget) ? "; not comparable with this budget." : ".");
+    }
+    for (size_t i = 0; i < section->row_count; i++) {
+        const lab_published *published = published_of(section, &section->rows[i], LAB_SPAN_FULL);
+        if (published && published->doubt) {
+            fputs(" †&thinsp;<code>", page->file);
+            lab_page_text(page, section->rows[i].encoding);
+            fputs("</code>: ", page->file);
+            lab_page_text(page, published->doubt);
+            fputs(".", page->file);
+        }
+    }
+}
+
+static void put_score_caption(lab_page *page, const lab_summary_section *section, char label[LAB_PAGE_LABEL]) {
+    lab_page_table_number(page, label);
+    fputs("Scores on the test set of <i>", page->file);
+    lab_page_text(page, section->title);
+    fputs("</i>, budget <i>", page->file);
+    lab_page_text(page, section->budget);
+    fputs("</i>, mean ± standard deviation over seeds. ", page->file);
+    put_meaning(page, section);
+    fprintf(page->file, "Bold: not separated from the column's %s mean.",
+            lab_measure_sign(section->measure) > 0 ? "highest" : "lowest");
+    put_source(page, section);
+    fputs("</figcaption>\n", page->file);
+}
+
+void lab_page_scores(lab_page *page, const lab_summary_section *section) {
+    char label[LAB_PAGE_LABEL];
+    fputs("<figure data-save=\"scores\">", page->file);
+    put_score_caption(page, section, label);
+    put_head(page, section, label);
+    for (size_t i = 0; i < section->row_count; i++)
+        put_score_row(page, section, &section->rows[i]);
+    fputs("</tbody>\n<tfoot>", page->file);
+    put_guess_row(page, section, "majority", section->majority);
+    put_guess_row(page, section, "chance", section->chance);
+    fputs("</tfoot></table></div></figure>\n", page->file);
+}

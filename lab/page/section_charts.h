@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* The charts of a section of results, for the page and for pictures that stand alone. */
+#ifndef LAB_SECTION_CHARTS_H
+#define LAB_SECTION_CHARTS_H
+
+#include "page/chart_draw.h"
+#include "report/tables/summary.h"
+
+/* How large a chart of a section is, and how many of its encodings are drawn, the first ones. */
+enum { LAB_CHART_WIDTH = 460, LAB_CHART_HEIGHT = 300, LAB_CHART_MOST_ROWS = 64 };
+
+/* Learning curves, curve_charts.c. `number` is the section's, for the charts' ids. */
+locus_status lab_section_curves(const lab_summary_section *section, lab_store *store, size_t number,
+                                lab_chart_taker *taker, locus_error *error);
+
+/* Scores of test sets of other sizes, length_charts.c; nothing where there are none. */
+bool lab_section_has_lengths(const lab_summary_section *section);
+locus_status lab_section_lengths(const lab_summary_section *section, size_t number, lab_chart_taker *taker,
+                                 locus_error *error);
+
+#endif
