@@ -179,6 +179,7 @@ if(LOCUS_PYTHON AND TARGET locus_program AND NOT LOCUS_SANITIZE)
     locus_register(docs.blocks_${name} docs ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/docs/run_blocks.py ${page})
   endforeach()
   locus_register(docs.links docs ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/docs/check_links.py)
+  locus_register(docs.written docs ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/docs/written.py)
   locus_register(docs.site docs ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/docs/site/stage.py
                  ${CMAKE_CURRENT_BINARY_DIR}/docs ${CMAKE_CURRENT_BINARY_DIR}/locus)
   locus_register(docs.overview docs ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tools/overview_picture.py --check)

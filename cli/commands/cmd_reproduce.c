@@ -350,7 +350,7 @@ static const cli_option options[] = {
     CLI_ROW_FLAG("no-page", "write no page"),
     CLI_ROW_TEXT("from", 0, "FILE", "make the Markdown file beside this JSON file of runs again; train nothing"),
     CLI_ROW_TEXT("output", 'o', "PAGE.html", "with --from: write the runs' page, with their curves, and nothing else"),
-    CLI_ROW_FLAG("check", "with --from: write nothing, say what in the Markdown file its runs do not give"),
+    CLI_ROW_FLAG("check", "with --from: write nothing, say where the Markdown file is not what its runs give"),
 };
 
 const cli_command cli_command_reproduce = {
@@ -369,9 +369,9 @@ const cli_command cli_command_reproduce = {
         "beside the store.\n\n"
         "--sbatch and --parallel deal the trainings to many machines; docs/sweeps.md tells how.\n\n"
         "--from makes the Markdown file again from that JSON: no store, no data and no other option are needed.\nWhat "
-        "was written by hand below the generated part (from '## Conditions' on) stays. --check compares\ninstead, and "
-        "asks of what was written by hand, too, that the runs give it. -o makes the page of curves\ninstead; trained "
-        "encodings, whose checkpoints are not in the file, are not drawn.",
+        "was written by hand below the generated part (from '## Conditions' on) stays. --check compares\ninstead. "
+        "-o makes the page of curves instead; trained encodings, whose checkpoints are not\nin the file, are not "
+        "drawn.",
     .examples = "locus reproduce table1 --budget smoke --seeds 1\n"
                 "locus reproduce table2 --budget quick --jobs 2 --threads 1\n"
                 "locus reproduce table2 --budget quick --decay both --columns tree-reorder --rows rope,algebraic\n"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The pages of docs/results follow from the runs beside them, and what was written by hand below says nothing else. A
+# The pages of docs/results follow from the runs beside them, and what was written by hand below says nothing else
+# (tools/check_written.py, whose own test is docs.written; without Python that part is not asked for). A
 # page without its runs is in the list of docs/results/README.md, and says so itself.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
@@ -10,6 +11,13 @@ complain() {
     echo "FAILED: $*" >&2
     status=1
 }
+
+# What was written by hand on the page beside a file of runs.
+if command -v python3 >/dev/null; then
+    written() { python3 "$LOCUS_SOURCE/tools/check_written.py" "$locus" "$@"; }
+else
+    written() { :; }
+fi
 
 # name, reason and command of the pages without data
 sed -n 's/^| \[\([^]]*\)\]([^)]*) | \(.*\) | `\(.*\)` |$/\1\t\2\t\3/p' "$results/README.md" >list
@@ -25,6 +33,7 @@ for page in "$results"/*.md; do
     if [ -e "$results/$name.json" ]; then
         held=$((held + 1))
         "$locus" reproduce --from "$results/$name.json" --check || complain "$name.md is not what its runs give"
+        written "$results/$name.json" || complain "what was written below $name.md is not what its runs give"
         ! listed "$name" || complain "$name has its runs: strike it from the list of pages without data"
         ! grep -q '^The data of this page was not kept' "$page" || complain "$name has its runs and says that it has not"
     else
@@ -46,19 +55,21 @@ for json in "$results"/*.json; do
     [ -e "$json" ] || continue
     name=$(basename "$json" .json)
     cp "$json" .
-    alters() {
-        sed "$1" "$results/$name.md" >"$name.md"
+    checked() { "$locus" reproduce --from "$1" --check; }
+    alters() { # CHECK SCRIPT
+        sed "$2" "$results/$name.md" >"$name.md"
         cmp -s "$results/$name.md" "$name.md" && return
-        ! "$locus" reproduce --from "$name.json" --check 2>/dev/null || complain "$name: '$1' is not noticed"
+        ! "$1" "$name.json" 2>/dev/null || complain "$name: '$2' is not noticed"
     }
-    alters 's/^\(| [a-z].* | \**[0-9]*\.[0-9]\)[0-4]/\19/'
-    alters 's/^\(| [a-z].* | \**[0-9]*\.[0-9]\)[5-9]/\10/'
-    alters 's/\*\*SUPPORTED/**CONTRADICTED/'
-    alters 's/\*\*OPEN/**SUPPORTED/'
-    alters '1,/^## Conditions/{/^- \*\*/d;}'
-    alters '/^## Conditions/,$s/[0-4]\([^]0-9]*\](.*json#\)/9\1/'
-    alters '/^## Conditions/,$s/[5-9]\([^]0-9]*\](.*json#\)/0\1/'
-    alters '/^## Conditions/,$s/\.\([0-9]\)/.7\1/'
+    alters checked 's/^\(| [a-z].* | \**[0-9]*\.[0-9]\)[0-4]/\19/'
+    alters checked 's/^\(| [a-z].* | \**[0-9]*\.[0-9]\)[5-9]/\10/'
+    alters checked 's/\*\*SUPPORTED/**CONTRADICTED/'
+    alters checked 's/\*\*OPEN/**SUPPORTED/'
+    alters checked '1,/^## Conditions/{/^- \*\*/d;}'
+    command -v python3 >/dev/null || continue
+    alters written '/^## Conditions/,$s/[0-4]\([^]0-9]*\](.*json#\)/9\1/'
+    alters written '/^## Conditions/,$s/[5-9]\([^]0-9]*\](.*json#\)/0\1/'
+    alters written '/^## Conditions/,$s/\.\([0-9]\)/.7\1/'
 done
 # The interactive page of the same runs, and nothing else.
 mkdir pages

@@ -44,6 +44,19 @@ static void add_learning(cJSON *object, const lab_field *field, lab_measure meas
     cJSON_AddNumberToObject(entry, "longer_steps", (double)learning->longer_steps);
 }
 
+/* The names of a field's trainings, trained or not, by seed. */
+static void add_trainings(cJSON *object, const lab_reproduction *table, lab_reproduction_place place) {
+    cJSON *list = cJSON_AddArrayToObject(object, "runs");
+    for (place.repetition = 0; place.repetition < table->seeds; place.repetition++) {
+        lab_train_config config;
+        char encoding[LAB_SPEC_SIZE], name[256];
+        if (lab_reproduction_config(table, place, &config, encoding, NULL) == LOCUS_OK) {
+            lab_train_name(&config, name, sizeof name);
+            lab_json_put(list, NULL, cJSON_CreateString(name));
+        }
+    }
+}
+
 static cJSON *field_json(const lab_reproduction_view *view, size_t row, size_t column) {
     const lab_reproduction_column *one = &view->table->columns[column];
     const lab_field *field = &view->result->fields[row][column];
@@ -53,6 +66,7 @@ static cJSON *field_json(const lab_reproduction_view *view, size_t row, size_t c
     cJSON_AddStringToObject(object, "encoding", lab_reproduction_encoding(view->table, row, column, encoding));
     cJSON_AddNumberToObject(object, "done", (double)field->done);
     cJSON_AddNumberToObject(object, "of", (double)field->of);
+    add_trainings(object, view->table, (lab_reproduction_place){.row = row, .column = column});
     lab_json_statistic(object, "accuracy", &field->accuracy);
     lab_json_statistic(object, "exact", &field->exact);
     lab_json_statistic(object, "greedy_exact", &field->greedy_exact);
@@ -84,6 +98,7 @@ static void add_columns(cJSON *root, const lab_reproduction_view *view) {
         cJSON_AddStringToObject(object, "name", column->name);
         cJSON_AddStringToObject(object, "task", column->config.task->name);
         cJSON_AddStringToObject(object, "measure", lab_measure_name(column->measure));
+        cJSON_AddStringToObject(object, "score", lab_final_name(column->measure, column->span));
         cJSON_AddStringToObject(object, "better", lab_measure_is_share(column->measure) ? "higher" : "lower");
         if (lab_class_field(column->class, "order") != NULL)
             cJSON_AddStringToObject(object, "order", lab_config_variant(&column->config));
