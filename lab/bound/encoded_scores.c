@@ -78,11 +78,13 @@ static locus_status add_row(score_row *row, size_t index, double sign, locus_err
 static locus_status measure_row(score_row *row, size_t index, bool factors, locus_error *error) {
     memset(row->query.data, 0, lab_array_count(&row->query) * sizeof(double));
     locus_status status = add_row(row, index, factors ? -1 : 1, error);
-    if (status == LOCUS_OK && factors)
+    if (!factors)
+        return status;
+    if (status == LOCUS_OK)
         status = undo_operator(row, LOCUS_ROLE_QUERY, &row->query, error);
-    if (status == LOCUS_OK && factors)
+    if (status == LOCUS_OK)
         status = undo_operator(row, LOCUS_ROLE_KEY, &row->key, error);
-    return status == LOCUS_OK && factors ? add_row(row, index, 1, error) : status;
+    return status == LOCUS_OK ? add_row(row, index, 1, error) : status;
 }
 
 /* Shaw's content term depends on the query: without content it is nothing, and it must not leak into the factors. */

@@ -265,17 +265,16 @@ static void label_panels(const lab_layout *layout, lab_drawing *drawing) {
     for (int64_t row = 0; row < rows; row++) {
         const lab_range *along = &layout->ranges[layout->outer - 1];
         for (int64_t column = 0; column <= along->high - along->low; column++) {
-            char text[256], last[160];
-            size_t used = 0;
+            char text[256], first[32] = "", last[160];
             if (layout->outer > 1)
-                used = (size_t)snprintf(text, sizeof text, "%" PRId64 ", ", layout->ranges[0].low + row);
+                snprintf(first, sizeof first, "%" PRId64 ", ", layout->ranges[0].low + row);
             if (is_tree(along)) {
                 if (!node_text(along, (size_t)column, last, sizeof last))
                     snprintf(last, sizeof last, "…");
             } else {
                 snprintf(last, sizeof last, "%" PRId64, along->low + column);
             }
-            snprintf(text + used, sizeof text - used, "%s", last);
+            snprintf(text, sizeof text, "%s%s", first, last);
             lab_draw_text(drawing,
                           (lab_point){layout->origin.x + ((double)column + 0.5) * layout->width,
                                       layout->origin.y + (double)row * layout->height +

@@ -185,6 +185,16 @@ static void lines_keep_their_shape(void **state) {
     }
 }
 
+/* Of three points in a line the middle one goes; a corner stays. */
+static void three_points_may_be_two(void **state) {
+    (void)state;
+    lab_point straight[] = {{0, 0}, {1, 1}, {4, 4}}, corner[] = {{0, 0}, {1, 1}, {4, 0}};
+    unsigned char room[3];
+    assert_int_equal(lab_path_simplify(straight, 3, 0.2, 3, room), 2);
+    assert_true(straight[1].x == 4 && straight[1].y == 4);
+    assert_int_equal(lab_path_simplify(corner, 3, 0.2, 3, room), 3);
+}
+
 /* What a path says is where the points are, to a tenth. */
 static void paths_are_read_back(void **state) {
     (void)state;
@@ -304,6 +314,32 @@ static void charts_are_whole(void **state) {
     for (marks += strlen("class=\"marks\" d=\""); *marks != '"'; marks++)
         moves += *marks == 'M';
     assert_int_equal(moves, 2);
+    free(w.text);
+}
+
+/* From 1 to 100 the axis is marked at both ends. */
+static void decades_have_both_ends(void **state) {
+    (void)state;
+    const double x[] = {1, 2}, y[] = {1, 100};
+    const lab_series series = {.name = "a", .count = 2, .x = x, .y = y};
+    const lab_chart chart = {.id = "c",
+                             .title = "t",
+                             .x_label = "x",
+                             .y_label = "y",
+                             .width = 460,
+                             .height = 300,
+                             .y_low = 1,
+                             .y_high = 100,
+                             .log_y = true,
+                             .series = &series,
+                             .series_count = 1};
+    locus_error error;
+    written w;
+    assert_int_equal(lab_chart_draw(&chart, begin(&w), &error), LOCUS_OK);
+    const char *html = end(&w);
+    static const char *const ticks[] = {">1<", ">2<", ">5<", ">10<", ">20<", ">50<", ">100<"};
+    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++)
+        assert_non_null(strstr(html, ticks[i]));
     free(w.text);
 }
 
@@ -444,6 +480,8 @@ int main(void) {
         cmocka_unit_test(few_values_have_places),
         cmocka_unit_test(ranges_fit),
         cmocka_unit_test(lines_keep_their_shape),
+        cmocka_unit_test(three_points_may_be_two),
+        cmocka_unit_test(decades_have_both_ends),
         cmocka_unit_test(paths_are_read_back),
         cmocka_unit_test(numbers_are_read_back),
         cmocka_unit_test(many_numbers_are_thinned),

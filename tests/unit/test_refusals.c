@@ -340,6 +340,33 @@ static void plans(void **state) {
     rig_close(&r), rig_close(&other), rig_close(&any);
 }
 
+/* Generators that give no orthogonal matrix are refused when they are bound, not when a token first needs them. */
+static void generators_without_a_matrix(void **state) {
+    static const char *const generators[] = {"skew", "cayley", "householder"};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        char spec[80];
+        rig r;
+        locus_binding *binding = NULL;
+        const locus_shape shape = rig_shape(2, 4, 0, 0);
+        (void)snprintf(spec, sizeof spec, "algebraic(group=tree:3, generator=%s)", generators[i]);
+        rig_bind(&r, spec, shape, 1);
+        double *first = r.values[0].data; /* [heads, branches, 4, 4] */
+        double *other = &first[(1 * 3 + 1) * 16];
+        if (i < 2) { /* A - A' is beyond a double */
+            other[6] = DBL_MAX;
+            other[9] = -DBL_MAX;
+        } else {
+            memset(other + 8, 0, 4 * sizeof *other);
+        }
+        TELLS(NUMERIC, "generators",
+              "the generator of branch 2 of head 1 gives no orthogonal matrix: its parameters must be finite, and "
+              "reflection vectors not zero",
+              locus_binding_create(&binding, r.encoding, &shape, r.values, r.count, &told));
+        rig_close(&r);
+    }
+}
+
 static void parameters_of_bindings(void **state) {
     const locus_shape shape = rig_shape(2, 4, 0, 0);
     double room[8] = {0};
@@ -783,6 +810,7 @@ int main(void) {
         cmocka_unit_test(inputs_of_what_learns),
         cmocka_unit_test(plans),
         cmocka_unit_test(parameters_of_bindings),
+        cmocka_unit_test(generators_without_a_matrix),
         cmocka_unit_test(shapes),
         cmocka_unit_test(positions_of_encodings),
         cmocka_unit_test(normal_forms),

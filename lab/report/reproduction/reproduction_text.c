@@ -28,7 +28,7 @@ char *lab_measured_text(const lab_field *field, const lab_statistic *score, lab_
     }
     lab_mean_text(measure, score, text, size);
     const size_t used = strlen(text);
-    if (score->count + field->dropped < field->of && used < size)
+    if (score->count + field->dropped < field->of)
         snprintf(text + used, size - used, " [%zu of %zu]", score->count, field->of);
     return text;
 }
