@@ -30,10 +30,11 @@ static void fill(locus_path *path, const locus_positions *positions, size_t toke
 
 locus_status locus_positions_path(const locus_positions *positions, size_t token, locus_path **path,
                                   locus_error *error) {
+    if (path)
+        *path = NULL;
     if (!path || !positions)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, path ? "positions" : "path", "%s is NULL: give one",
                           path ? "positions" : "path");
-    *path = NULL;
     if (token >= locus_positions_tokens(positions))
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "token", "there is no token %zu: the buffer has %zu", token,
                           locus_positions_tokens(positions));

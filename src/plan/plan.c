@@ -236,10 +236,11 @@ locus_status locus_plan_create(locus_plan **plan, const locus_binding *binding, 
 locus_status locus_plan_create_with(locus_plan **plan, const locus_binding *binding, const locus_positions *queries,
                                     const locus_positions *keys, const locus_plan_options *options,
                                     locus_error *error) {
+    if (plan)
+        *plan = NULL;
     if (!plan || !binding)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, plan ? "binding" : "plan", "%s is NULL",
                           plan ? "binding" : "plan");
-    *plan = NULL;
     locus_plan_options chosen;
     locus_status status = locus_plan_options_read(&chosen, options, error);
     if (status == LOCUS_OK)

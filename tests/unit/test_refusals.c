@@ -367,6 +367,55 @@ static void generators_without_a_matrix(void **state) {
     }
 }
 
+/* Where nothing is made, nothing stands where it would have been. */
+static void nothing_is_left(void **state) {
+    static const size_t offsets[] = {0, 2}, falling[] = {2, 0};
+    static const double reals[] = {0, (double)NAN};
+    const locus_packing two = told_packing(1, offsets, NULL), wrong = told_packing(1, falling, NULL);
+    const locus_shape shape = rig_shape(2, 4, 0, 0);
+    locus_group *seq = told_group("seq"), *tree = told_group("tree:2");
+    locus_path *path = NULL;
+    rig r;
+    (void)state;
+    TAKES(locus_path_parse(tree, "1+2", &path, &told));
+    rig_bind(&r, "rope", shape, 1);
+#define LEAVES_NOTHING(type, call) \
+    do { \
+        type *made = (type *)(void *)&told; /* any address */ \
+        assert_int_not_equal(call, LOCUS_OK); \
+        assert_null(made); \
+    } while (0)
+    LEAVES_NOTHING(locus_encoding, locus_encoding_parse("rop", &made, &told));
+    LEAVES_NOTHING(locus_binding, locus_binding_create(&made, NULL, &shape, NULL, 0, &told));
+    LEAVES_NOTHING(locus_binding, locus_binding_create(&made, r.encoding, NULL, NULL, 0, &told));
+    LEAVES_NOTHING(locus_binding, locus_binding_create(&made, r.encoding, &shape, NULL, 2, &told));
+    LEAVES_NOTHING(locus_plan, locus_plan_create(&made, NULL, NULL, NULL, &told));
+    LEAVES_NOTHING(locus_plan, locus_plan_create(&made, r.binding, NULL, NULL, &told));
+    LEAVES_NOTHING(locus_plan_forms, locus_plan_forms_create(&made, NULL, NULL, &told));
+    LEAVES_NOTHING(locus_cache, locus_cache_create(&made, NULL, NULL, &told));
+    LEAVES_NOTHING(locus_cache, locus_cache_create(&made, r.binding, NULL, &told));
+    LEAVES_NOTHING(locus_attention_kind, locus_attention_kind_parse("sof", &made, &told));
+    LEAVES_NOTHING(locus_pattern, locus_pattern_parse("causa", &made, &told));
+    LEAVES_NOTHING(locus_group, locus_group_parse("sequ", &made, &told));
+    LEAVES_NOTHING(locus_path, locus_path_parse(seq, "x", &made, &told));
+    LEAVES_NOTHING(locus_path, locus_path_parse(NULL, "x", &made, &told));
+    LEAVES_NOTHING(locus_path, locus_path_compose(path, NULL, &made, &told));
+    LEAVES_NOTHING(locus_path, locus_path_inverse(NULL, &made, &told));
+    LEAVES_NOTHING(locus_path, locus_path_relative(NULL, path, &made, &told));
+    LEAVES_NOTHING(locus_path, locus_positions_path(NULL, 0, &made, &told));
+    LEAVES_NOTHING(locus_positions, locus_positions_create(&made, NULL, NULL, NULL, &told));
+    LEAVES_NOTHING(locus_positions, locus_positions_create(&made, NULL, &wrong, NULL, &told));
+    LEAVES_NOTHING(locus_positions, locus_positions_create(&made, tree, &two, NULL, &told));
+    LEAVES_NOTHING(locus_positions, locus_positions_create_real(&made, NULL, &two, reals, &told));
+    LEAVES_NOTHING(locus_positions, locus_positions_create_columns(&made, NULL, &two, NULL, &told));
+    LEAVES_NOTHING(locus_positions, locus_positions_create_paths(&made, tree, &two, NULL, &told));
+#undef LEAVES_NOTHING
+    rig_close(&r);
+    locus_path_destroy(&path);
+    locus_group_destroy(&seq);
+    locus_group_destroy(&tree);
+}
+
 static void parameters_of_bindings(void **state) {
     const locus_shape shape = rig_shape(2, 4, 0, 0);
     double room[8] = {0};
@@ -810,6 +859,7 @@ int main(void) {
         cmocka_unit_test(inputs_of_what_learns),
         cmocka_unit_test(plans),
         cmocka_unit_test(parameters_of_bindings),
+        cmocka_unit_test(nothing_is_left),
         cmocka_unit_test(generators_without_a_matrix),
         cmocka_unit_test(shapes),
         cmocka_unit_test(positions_of_encodings),

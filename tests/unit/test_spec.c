@@ -228,6 +228,25 @@ static void test_group_errors(void **state) {
     }
 }
 
+/* The most that a number may be is told where a number was given, and only if it is beyond. */
+static void test_limits(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec, *says;
+    } cases[] = {
+        {"rope(base=x)", "option 'base' of 'rope' cannot be 'x': expected number > 0"},
+        {"rope(base=0)", "option 'base' of 'rope' cannot be '0': expected number > 0"},
+        {"rope(base=1e400)", "option 'base' of 'rope' cannot be '1e400': expected number > 0, at most 1e+300"},
+        {"fire(L=9e99)", "option 'L' of 'fire' cannot be '9e99': expected number > 0, at most 1000000000000"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        locus_encoding *encoding = NULL;
+        locus_error error;
+        assert_int_equal(locus_encoding_parse(cases[i].spec, &encoding, &error), LOCUS_ERROR_SPEC);
+        assert_string_equal(error.message, cases[i].says);
+    }
+}
+
 static void test_sums(void **state) {
     (void)state;
     bad("rope + algebraic", LOCUS_ERROR_SPEC, 7, 9, "both put an operator on queries and keys");
@@ -434,14 +453,23 @@ static void test_null(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_canonical),     cmocka_unit_test(test_grammar_errors),
-        cmocka_unit_test(test_name_errors),   cmocka_unit_test(test_value_errors),
-        cmocka_unit_test(test_group_errors),  cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_sites),         cmocka_unit_test(test_laws),
-        cmocka_unit_test(test_text_is_cut),   cmocka_unit_test(test_registry),
-        cmocka_unit_test(test_null),          cmocka_unit_test(test_taken_apart),
-        cmocka_unit_test(test_defaults_told), cmocka_unit_test(test_axes_are_a_grid),
-        cmocka_unit_test(test_comma),         cmocka_unit_test(test_point_of_two_bytes),
+        cmocka_unit_test(test_canonical),
+        cmocka_unit_test(test_grammar_errors),
+        cmocka_unit_test(test_name_errors),
+        cmocka_unit_test(test_value_errors),
+        cmocka_unit_test(test_group_errors),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sites),
+        cmocka_unit_test(test_laws),
+        cmocka_unit_test(test_text_is_cut),
+        cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_taken_apart),
+        cmocka_unit_test(test_defaults_told),
+        cmocka_unit_test(test_axes_are_a_grid),
+        cmocka_unit_test(test_comma),
+        cmocka_unit_test(test_point_of_two_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

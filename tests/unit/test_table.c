@@ -146,6 +146,27 @@ static void test_long_cells(void **state) {
     lab_table_free(table);
 }
 
+/* 1,023 bytes are a cell, one more is cut. */
+static void test_the_longest_cell(void **state) {
+    (void)state;
+    static const char *const heads[] = {"a"};
+    for (size_t length = 1023; length <= 1024; length++) {
+        char text[1025], *written = NULL;
+        size_t bytes;
+        memset(text, 'x', length);
+        text[length] = '\0';
+        lab_table *table = lab_table_create(heads, 1);
+        lab_table_cell(table, "%s", text);
+        FILE *stream = open_memstream(&written, &bytes);
+        assert_int_equal(lab_table_write(table, LAB_TABLE_CSV, false, stream, NULL), LOCUS_OK);
+        fclose(stream);
+        assert_int_equal(strstr(written, text) != NULL, length == 1023);
+        assert_int_equal(strstr(written, "…") != NULL, length == 1024);
+        free(written);
+        lab_table_free(table);
+    }
+}
+
 static void test_no_memory_is_told(void **state) {
     (void)state;
     locus_error error;
@@ -163,6 +184,7 @@ int main(void) {
                                        cmocka_unit_test(test_latex_characters),
                                        cmocka_unit_test(test_markdown),
                                        cmocka_unit_test(test_long_cells),
+                                       cmocka_unit_test(test_the_longest_cell),
                                        cmocka_unit_test(test_no_memory_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
