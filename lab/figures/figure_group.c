@@ -80,7 +80,7 @@ static void label_step(const group_figure *figure, lab_point from, lab_point to,
     char text[32];
     double dx = to.x - from.x, dy = to.y - from.y, length = hypot(dx, dy), side = dx > 0 ? 12 : -12;
     snprintf(text, sizeof text, branch > 0 ? "+%" PRId64 : "−%" PRId64, branch > 0 ? branch : -branch);
-    if (figure->layout.step < 16 || length < 1)
+    if (length < 1)
         return;
     lab_point at = {(from.x + to.x) / 2 + side * dy / length, (from.y + to.y) / 2 - side * dx / length + 4};
     lab_draw_text(figure->drawing, at,

@@ -173,8 +173,6 @@ locus_status locus_binding_create(locus_binding **binding, const locus_encoding 
     if (!binding)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "binding", "binding is NULL: give a place for the result");
     *binding = NULL;
-    if (!encoding)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "encoding is NULL");
     locus_binding *fresh = NULL;
     locus_status status = begin_binding(&fresh, encoding, error);
     if (status == LOCUS_OK)

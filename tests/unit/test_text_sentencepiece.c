@@ -308,6 +308,32 @@ static void a_damaged_model_is_refused_or_read(void **state) {
     free(data);
 }
 
+/* A model of one piece, a byte: what of its text is not as in "<0x41>" is no byte. */
+static void bytes_are_written_one_way(void **state) {
+    static const struct {
+        const char *text;
+        bool is_byte;
+    } cases[] = {{"<0x41>", true},   {"<0xFF>", true},  {"<0xff>", false}, {"<0x41", false},
+                 {"<0x411>", false}, {"abc41>", false}, {"<0x41)", false}, {"<0X41>", false},
+                 {"<0xG1>", false},  {"<0x1G>", false}, {"41>", false},    {"", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t length = strlen(cases[i].text);
+        char data[32] = {0x0A, (char)(length + 4), 0x0A, (char)length};
+        memcpy(data + 4, cases[i].text, length);
+        memcpy(data + 4 + length, "\x18\x06", 2); /* of type BYTE */
+        scratch_write("byte.model", data, length + 6);
+        lab_sentencepiece_model model;
+        locus_error error = {0};
+        const locus_status status = lab_sentencepiece_read(&model, scratch_path("byte.model"), &error);
+        if ((status == LOCUS_OK) != cases[i].is_byte)
+            fail_msg("'%s': %s", cases[i].text, error.message);
+        if (status != LOCUS_OK)
+            expect_line(&error, "is damaged: piece 0 should be a byte");
+        lab_sentencepiece_release(&model);
+    }
+}
+
 static void complaints_are_one_line(void **state) {
     lab_tokenizer *tokenizer;
     locus_error error = {0};
@@ -509,8 +535,9 @@ int main(void) {
         cmocka_unit_test(pieces_are_shorter_than_bytes), cmocka_unit_test(tokens_out_of_order_are_still_text),
         cmocka_unit_test(a_folder_keeps_its_tokenizer),  cmocka_unit_test(what_a_vocabulary_lacks_is_named),
         cmocka_unit_test(spaces_before_lines_go_again),  cmocka_unit_test(a_damaged_model_is_refused_or_read),
-        cmocka_unit_test(complaints_are_one_line),       cmocka_unit_test(no_temporary_folder_is_left),
-        cmocka_unit_test(a_text_is_parted_at_line_ends), cmocka_unit_test(bad_texts_leave_nothing),
+        cmocka_unit_test(bytes_are_written_one_way),     cmocka_unit_test(complaints_are_one_line),
+        cmocka_unit_test(no_temporary_folder_is_left),   cmocka_unit_test(a_text_is_parted_at_line_ends),
+        cmocka_unit_test(bad_texts_leave_nothing),
     };
     if (!on_path("spm_train") || !on_path("spm_encode")) {
         printf("spm_train and spm_encode are not on the PATH\n");

@@ -100,6 +100,7 @@ static lab_train_config trees(const char *encoding) {
     lab_train_config config = tiny("tree-ops", encoding);
     config.data.trees.depth_mean = 2.0;
     config.data.trees.order = LAB_ORDER_DEPTH;
+    config.test_samples = 90; /* batches of both halves, scored by depth and size */
     return config;
 }
 

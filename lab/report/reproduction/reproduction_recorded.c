@@ -79,14 +79,10 @@ static locus_status check_run(const lab_train_config *wanted, lab_store *store, 
     char name[256];
     lab_run run;
     lab_train_config config;
-    locus_error local;
     lab_train_name(wanted, name, sizeof name);
-    locus_status status = lab_store_run_find(store, name, &run, &local);
-    if (status != LOCUS_OK) {
-        if (status != LOCUS_ERROR_ARGUMENT && error != NULL)
-            *error = local;
+    locus_status status = lab_store_run_find(store, name, &run, error);
+    if (status != LOCUS_OK)
         return status == LOCUS_ERROR_ARGUMENT ? LOCUS_OK : status; /* not recorded */
-    }
     status = lab_config_parse(&config, run.config, &run, name, error);
     const char *difference = status == LOCUS_OK ? lab_config_difference(wanted, &config) : NULL;
     lab_run_free(&run);
