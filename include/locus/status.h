@@ -39,8 +39,8 @@ typedef enum locus_status {
     LOCUS_ERROR_INTERRUPTED = 10 /* the caller asked for an early end */
 } locus_status;
 
-/* A function that makes an object (…_create, …_parse and others with a pointer to be set) sets it to NULL when it fails;
- * one that replaces an object (…_update, …_refresh) then leaves it as it was. */
+/* A function that makes an object (…_create, …_parse and others with a pointer to be set) sets the pointer to NULL when
+ * it fails; one that replaces an object (…_update, …_refresh) then leaves it as it was. */
 
 /* Details of a failure. Every function that takes a `locus_error *` accepts NULL. Filled only when the
  * function fails; nothing in it has to be freed. */
