@@ -218,16 +218,15 @@ static void turn_by_steps(const locus_rotary_walk *walk, const rotary_turn *turn
 }
 #endif
 
-/* An odd last coordinate that changes sign with every step; pairs that do have it in their angles. */
+/* An odd last coordinate that changes sign with every step; pairs that do have it in their angles. What flips has a basis
+ * of its own, and is turned head by head. */
 static void flip_last(const locus_rotary_walk *walk, const rotary_turn *turn) {
     const locus_rotary *rotary = walk->op->rotary;
     const int64_t *values = locus_rotary_side(walk, 0)->values + walk->call->first + turn->token;
-    for (size_t head = 0; head < turn->heads.count; head++) {
-        const size_t table = rotary->tables == 1 ? 0 : walk->call->head + turn->heads.first + head;
-        real *column = turn->to + (ptrdiff_t)head * turn->to_head + rotary->dim - 1;
-        for (size_t r = 0; rotary->flip[table] < rotary->dim && r < turn->rows; r++)
-            if (values[r] % 2 != 0)
-                column[(ptrdiff_t)r * turn->to_row] = -column[(ptrdiff_t)r * turn->to_row];
+    const size_t table = rotary->tables == 1 ? 0 : walk->call->head + turn->heads.first;
+    for (size_t r = 0; rotary->flip[table] < rotary->dim && r < turn->rows; r++) {
+        real *last = turn->to + (ptrdiff_t)r * turn->to_row + rotary->dim - 1;
+        *last = values[r] % 2 != 0 ? -*last : *last;
     }
 }
 
