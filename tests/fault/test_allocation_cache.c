@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation of a key–value cache's life refused in turn: the status is MEMORY, what was kept is as it was, and
- * every block is given back. */
+ * every block is given back; or it is done without, and what comes out has the same bits. */
 #include "../unit/cache_case.h"
 
 #include <setjmp.h>
@@ -38,7 +38,12 @@ typedef struct life {
     locus_tensor q, k[PIECES], v[PIECES], o;
     cache_part parts[PIECES];
     locus_path *shift;
+    void *right; /* what `o` is where nothing is refused; NULL: not known yet */
 } life;
+
+static size_t output_bytes(const life *l) {
+    return locus_tensor_count(&l->o) * sizeof(float);
+}
 
 /* Fails with the first refusal; how far it came is in `steps`. */
 static locus_status live(life *l, size_t *steps, locus_error *error) {
@@ -54,8 +59,11 @@ static locus_status live(life *l, size_t *steps, locus_error *error) {
         assert_int_equal(locus_cache_length(cache, 0), before + (status == LOCUS_OK ? l->parts[i].count[0] : 0));
         *steps += status == LOCUS_OK;
     }
+    memset(l->o.data, 0, output_bytes(l));
     if (status == LOCUS_OK)
         status = locus_cache_attend(cache, NULL, &l->q, &l->o, NULL, error);
+    if (status == LOCUS_OK && l->right != NULL)
+        assert_memory_equal(l->o.data, l->right, output_bytes(l));
     *steps += status == LOCUS_OK;
     if (status == LOCUS_OK) {
         status = locus_cache_evict(cache, 0, 3, 4, l->shift, NULL, error);
@@ -106,7 +114,14 @@ static void run_life(const char *spec, const char *shift, ledger *books) {
     l.q = cache_case_rows(&l.c, &l.parts[PIECES - 1], 'q', LOCUS_FLOAT32);
     l.o = cache_case_zeros(counts[PIECES - 1], l.c.heads, l.c.value_dim, LOCUS_FLOAT32);
     assert_int_equal(locus_path_parse(l.c.group, shift, &l.shift, NULL), LOCUS_OK);
+    size_t steps;
+    locus_error error;
+    assert_int_equal(live(&l, &steps, &error), LOCUS_OK);
+    l.right = malloc(output_bytes(&l));
+    assert_non_null(l.right);
+    memcpy(l.right, l.o.data, output_bytes(&l));
     refuse_all(&l, books);
+    free(l.right);
     locus_path_destroy(&l.shift);
     for (size_t i = 0; i < PIECES; i++) {
         locus_positions_destroy(&l.positions[i]);

@@ -16,24 +16,27 @@ typedef struct wanted_case {
     size_t heads, kv_heads;
     size_t queries, keys; /* of the longer one of two sequences */
     double dropout;
+    bool infinite; /* a query, a key and a gradient of an output have a number that is none */
 } wanted_case;
 
 static const wanted_case cases[] = {
-    {"none", "softmax", LOCUS_MASK_CAUSAL, 4, 2, 150, 150, 0},
-    {"rope(learned=on, values=on) + decay(rate=0.9, learned=on)", "softmax", LOCUS_MASK_FULL, 4, 1, 70, 140, 0.2},
-    {"rope(learned=on)", "softmax", LOCUS_MASK_CAUSAL, 2, 2, 2100, 2200, 0}, /* split over its keys */
-    {"relative(window=3, values=on) + scores(sinks=on)", "softmax", LOCUS_MASK_CAUSAL, 4, 2, 90, 130, 0},
-    {"kerple + scores(cap=2)", "softmax", LOCUS_MASK_FULL, 2, 1, 60, 90, 0.1},
-    {"liere(group=seq, values=on)", "softmax", LOCUS_MASK_FULL, 2, 1, 40, 50, 0},
-    {"algebraic(group=seq, values=on)", "softmax", LOCUS_MASK_CAUSAL, 4, 2, 80, 80, 0},
-    {"cope(max=9) + scores(sinks=on)", "softmax", LOCUS_MASK_CAUSAL, 4, 2, 60, 90, 0},
-    {"cope(max=9) + algebraic(group=seq)", "softmax", LOCUS_MASK_CAUSAL, 2, 2, 60, 60, 0.2},
-    {"none", "linear", LOCUS_MASK_CAUSAL, 4, 2, 300, 300, 0},
-    {"algebraic(group=seq, values=on)", "linear", LOCUS_MASK_FULL, 4, 2, 100, 150, 0},
-    {"rope", "soft(landmarks=7)", LOCUS_MASK_FULL, 4, 2, 100, 150, 0},
-    {"algebraic(group=seq, values=on)", "soft(landmarks=7)", LOCUS_MASK_FULL, 2, 1, 100, 60, 0},
-    {"rope", "clustered(clusters=7)", LOCUS_MASK_FULL, 4, 2, 100, 150, 0.2},
-    {"liere(group=seq, values=on)", "clustered(clusters=7)", LOCUS_MASK_FULL, 2, 2, 60, 90, 0},
+    {"none", "softmax", LOCUS_MASK_CAUSAL, 4, 2, 150, 150, 0, false},
+    {"none", "softmax", LOCUS_MASK_CAUSAL, 4, 2, 150, 150, 0, true},
+    {"rope(learned=on, values=on) + decay(rate=0.9, learned=on)", "softmax", LOCUS_MASK_FULL, 4, 1, 70, 140, 0.2,
+     false},
+    {"rope(learned=on)", "softmax", LOCUS_MASK_CAUSAL, 2, 2, 2100, 2200, 0, false}, /* split over its keys */
+    {"relative(window=3, values=on) + scores(sinks=on)", "softmax", LOCUS_MASK_CAUSAL, 4, 2, 90, 130, 0, false},
+    {"kerple + scores(cap=2)", "softmax", LOCUS_MASK_FULL, 2, 1, 60, 90, 0.1, false},
+    {"liere(group=seq, values=on)", "softmax", LOCUS_MASK_FULL, 2, 1, 40, 50, 0, false},
+    {"algebraic(group=seq, values=on)", "softmax", LOCUS_MASK_CAUSAL, 4, 2, 80, 80, 0, false},
+    {"cope(max=9) + scores(sinks=on)", "softmax", LOCUS_MASK_CAUSAL, 4, 2, 60, 90, 0, false},
+    {"cope(max=9) + algebraic(group=seq)", "softmax", LOCUS_MASK_CAUSAL, 2, 2, 60, 60, 0.2, false},
+    {"none", "linear", LOCUS_MASK_CAUSAL, 4, 2, 300, 300, 0, false},
+    {"algebraic(group=seq, values=on)", "linear", LOCUS_MASK_FULL, 4, 2, 100, 150, 0, false},
+    {"rope", "soft(landmarks=7)", LOCUS_MASK_FULL, 4, 2, 100, 150, 0, false},
+    {"algebraic(group=seq, values=on)", "soft(landmarks=7)", LOCUS_MASK_FULL, 2, 1, 100, 60, 0, false},
+    {"rope", "clustered(clusters=7)", LOCUS_MASK_FULL, 4, 2, 100, 150, 0.2, false},
+    {"liere(group=seq, values=on)", "clustered(clusters=7)", LOCUS_MASK_FULL, 2, 2, 60, 90, 0, false},
 };
 
 typedef struct wanted_world {
@@ -67,6 +70,8 @@ static void draw(wanted_world *w, int array) {
     assert_true(numbers && w->given[array]);
     for (size_t i = 0; i < w->counts[array]; i++)
         numbers[i] = rig_random(&random);
+    if (w->test->infinite && (array == Q || array == K || array == GO))
+        numbers[w->counts[array] / 2 + (size_t)array] = (double)INFINITY;
     w->views[array] = view_of(w, array, w->given[array]);
     const locus_tensor from = locus_tensor_view(numbers, LOCUS_FLOAT64, 3, view.shape);
     rig_ok(locus_tensor_convert(&from, &w->views[array], error));
