@@ -23,34 +23,46 @@ static size_t moment_elements(const locus_rotary_operator *op) {
     return most;
 }
 
-static locus_rotary_scratch scratch_layout(const locus_rotary_operator *op, locus_dtype dtype, size_t heads) {
+/* Vectors in another basis, what generators learn by, and near angles come with a basis of one's own alone. */
+static size_t lay_basis(locus_rotary_scratch *scratch, const locus_rotary_operator *op, size_t size, size_t total) {
     const locus_rotary *rotary = op->rotary;
-    const size_t size = locus_dtype_size(dtype), dim = rotary->dim, rows = LOCUS_BASIS_ROWS;
-    const bool basis = rotary->basis_float64 != NULL, own = rotary->fine[0].rates.tables > 1;
+    const size_t dim = rotary->dim, rows = LOCUS_BASIS_ROWS, block = rows * dim * size;
     const bool matrices = rotary->learned & (LOCUS_LEARN_GENERATOR | LOCUS_LEARN_BASIS);
+    scratch->half = take(&total, 2 * op->half_fine.rates.pairs * size * rows);
+    scratch->x = take(&total, block);
+    scratch->g = take(&total, matrices ? block : 0);
+    scratch->turned = take(&total, matrices ? block : 0);
+    scratch->half_x = take(&total, rows * op->near_widest * size);
+    scratch->half_g = take(&total, rows * op->near_widest * size);
+    scratch->weighted = take(&total, LOCUS_NEAR_MOMENTS * rows * op->near_widest * size);
+    scratch->forward = take(&total, matrices ? dim * dim * size : 0);
+    scratch->backward = take(&total, matrices ? dim * dim * size : 0);
+    scratch->moments = take(&total, moment_elements(op) * size);
+    return total;
+}
+
+/* Where what begins, in bytes; returns their number. */
+static size_t lay_scratch(locus_rotary_scratch *scratch, const locus_rotary_operator *op, locus_dtype dtype,
+                          size_t heads) {
+    const locus_rotary *rotary = op->rotary;
+    const size_t size = locus_dtype_size(dtype), rows = LOCUS_BASIS_ROWS;
+    const bool basis = rotary->basis_float64 != NULL, own = rotary->fine[0].rates.tables > 1;
     const size_t many = own && !basis ? LOCUS_TURN_ROWS * heads : 0;
     const size_t angles = 2 * rotary->pairs * size * (many > rows ? many : rows);
-    const size_t block = basis ? rows * dim * size : 0;
-    locus_rotary_scratch scratch = {0};
-    scratch.phase = take(&scratch.total, angles);
-    scratch.factor = take(&scratch.total, rotary->axes > 1 ? angles : 0);
-    scratch.half = take(&scratch.total, 2 * op->half_fine.rates.pairs * size * rows);
-    scratch.x = take(&scratch.total, block);
-    scratch.g = take(&scratch.total, matrices ? block : 0);
-    scratch.turned = take(&scratch.total, matrices ? block : 0);
-    scratch.half_x = take(&scratch.total, rows * op->near_widest * size);
-    scratch.half_g = take(&scratch.total, rows * op->near_widest * size);
-    scratch.weighted = take(&scratch.total, LOCUS_NEAR_MOMENTS * rows * op->near_widest * size);
-    scratch.forward = take(&scratch.total, matrices ? dim * dim * size : 0);
-    scratch.backward = take(&scratch.total, matrices ? dim * dim * size : 0);
-    scratch.moments = take(&scratch.total, moment_elements(op) * size);
-    scratch.weights = take(&scratch.total, LOCUS_BASIS_ROWS * sizeof(double));
-    scratch.standing = take(&scratch.total, locus_rotary_may_stand(rotary) ? locus_rotary_standing_bytes(rotary) : 0);
-    return scratch;
+    size_t total = 0;
+    *scratch = (locus_rotary_scratch){0};
+    scratch->phase = take(&total, angles);
+    scratch->factor = take(&total, rotary->axes > 1 ? angles : 0);
+    if (basis)
+        total = lay_basis(scratch, op, size, total);
+    scratch->weights = take(&total, LOCUS_BASIS_ROWS * sizeof(double));
+    scratch->standing = take(&total, locus_rotary_may_stand(rotary) ? locus_rotary_standing_bytes(rotary) : 0);
+    return total;
 }
 
 static size_t heads_scratch_bytes(const locus_operator *op, locus_dtype dtype, size_t heads) {
-    return scratch_layout((const locus_rotary_operator *)op, dtype, heads).total;
+    locus_rotary_scratch scratch;
+    return lay_scratch(&scratch, (const locus_rotary_operator *)op, dtype, heads);
 }
 
 static size_t scratch_bytes(const locus_operator *op, locus_dtype dtype, size_t count) {
@@ -87,7 +99,7 @@ static void walk_begin(locus_rotary_walk *walk, const locus_operator *op, const 
     walk->call = call;
     walk->heads = heads;
     walk->queries = queries;
-    walk->scratch = scratch_layout(own, call->dtype, heads->count);
+    lay_scratch(&walk->scratch, own, call->dtype, heads->count);
     walk->acts = !query_key || side == LOCUS_SIDE_BOTH || (side == LOCUS_SIDE_QUERY) == queries;
     walk->factor = query_key && walk->acts && own->rotary->factor > 0 ? own->rotary->factor : 1;
     walk->angles = queries || !own->key_angles ? own->angles : own->key_angles;

@@ -211,8 +211,7 @@ locus_status locus_rotary_find_near(locus_rotary_operator *op, locus_owned *memo
 /* Byte offsets into an operator's scratch. `phase` holds cosines, and sines right behind them; `factor` those of one
  * axis more, `half` those of half angles. */
 typedef struct locus_rotary_scratch {
-    size_t phase, factor, half, x, g, turned, half_x, half_g, weighted, forward, backward, moments, weights, standing,
-        total;
+    size_t phase, factor, half, x, g, turned, half_x, half_g, weighted, forward, backward, moments, weights, standing;
 } locus_rotary_scratch;
 
 typedef struct locus_rotary_walk {
