@@ -452,6 +452,8 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says reproduce --from $table.json -o page.html
     says reproduce table1 --check
     says reproduce table1 -o page.html
+    says reproduce roper --budget smoke --columns text-loss --data nowhere
+    says reproduce table3 --budget smoke --data nowhere
     says reproduce
     sed 's/^| rope | [0-9]/| rope | 7/' $table.md >changed.md
     cp $table.json changed.json

@@ -6,6 +6,7 @@
 #include "golden/bert_case.h"
 #include "grad/model_differences.h"
 #include "io/file.h"
+#include "model/model_parts.h"
 #include "model/pretrained/pretrained.h"
 #include "model/pretrained/pretrained_names.h"
 #include "unit/scratch_folder.h"
@@ -387,6 +388,23 @@ static void test_leftovers_refused(void **state) {
     lab_model_destroy(&model);
 }
 
+/* Products of bfloat16 read the pooler's weights as those of every other layer: rounded, once for a step. */
+static void test_rounded_pooler(void **state) {
+    (void)state;
+    (void)bert_case_folder("plain");
+    char encoding[128];
+    lab_model_config config;
+    lab_model *model = NULL;
+    golden_ok(read_config(&config, NULL, encoding, error));
+    config.head = LAB_HEAD_POOLER;
+    config.precision = LAB_BF16;
+    golden_ok(lab_model_create(&model, &config, 5, error));
+    assert_non_null(model->text.pooler.forward.values);
+    assert_non_null(model->text.pooler.backward.values);
+    assert_non_null(model->head.classifier.forward.values);
+    lab_model_destroy(&model);
+}
+
 /* Files without a pooler are read: the model keeps its own. Float64 serves, whole numbers and infinite ones don't. */
 static void test_other_files(void **state) {
     (void)state;
@@ -553,6 +571,7 @@ int main(void) {
                                        cmocka_unit_test(test_names),
                                        cmocka_unit_test_setup(test_tensors_refused, setup),
                                        cmocka_unit_test_setup(test_leftovers_refused, setup),
+                                       cmocka_unit_test_setup(test_rounded_pooler, setup),
                                        cmocka_unit_test_setup(test_other_files, setup),
                                        cmocka_unit_test_setup(test_files_refused, setup),
                                        cmocka_unit_test_setup(test_calls_refused, setup),

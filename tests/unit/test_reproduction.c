@@ -368,6 +368,25 @@ static void test_sample_counts(void **state) {
     }
 }
 
+/* A table follows from its trainings, and from the longer ones that say who is still learning. */
+static void test_uses(void **state) {
+    (void)state;
+    static lab_result result;
+    result.runs[0] = 3;
+    result.runs[1] = 4;
+    result.run_count = 2;
+    result.runs[2] = 5; /* is none */
+    lab_learning *last = &result.fields[LAB_MOST_SCHEMES - 1][LAB_MOST_COLUMNS - 1].learning;
+    last->longer.count = 2;
+    last->longer_runs[0] = 7;
+    last->longer_runs[1] = 9;
+    last->longer_runs[2] = 11; /* is none */
+    result.fields[0][0].learning.longer.count = 1;
+    result.fields[0][0].learning.longer_runs[0] = 8;
+    for (int64_t run = 1; run < 13; run++)
+        assert_int_equal(lab_result_uses(&result, run), run == 3 || run == 4 || (run >= 7 && run <= 9));
+}
+
 static void test_worst(void **state) {
     (void)state;
     static lab_result result;
@@ -499,11 +518,14 @@ static int create(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_schemes),  cmocka_unit_test(test_decoder_schemes), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_columns),  cmocka_unit_test(test_rows_of_a_part),  cmocka_unit_test(test_factors),
-        cmocka_unit_test(test_measures), cmocka_unit_test(test_no_text),         cmocka_unit_test(test_encodings),
-        cmocka_unit_test(test_protocol), cmocka_unit_test(test_worst),           cmocka_unit_test(test_chance),
-        cmocka_unit_test(test_parts),    cmocka_unit_test(test_trainings),       cmocka_unit_test(test_sample_counts),
+        cmocka_unit_test(test_schemes),        cmocka_unit_test(test_decoder_schemes),
+        cmocka_unit_test(test_places),         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_rows_of_a_part), cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_measures),       cmocka_unit_test(test_no_text),
+        cmocka_unit_test(test_encodings),      cmocka_unit_test(test_protocol),
+        cmocka_unit_test(test_uses),           cmocka_unit_test(test_worst),
+        cmocka_unit_test(test_chance),         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_trainings),      cmocka_unit_test(test_sample_counts),
     };
     return cmocka_run_group_tests(tests, create, scratch_remove);
 }
