@@ -218,8 +218,8 @@ static void turn_by_steps(const locus_rotary_walk *walk, const rotary_turn *turn
 }
 #endif
 
-/* An odd last coordinate that changes sign with every step; pairs that do have it in their angles. What flips has a basis
- * of its own, and is turned head by head. */
+/* An odd last coordinate that changes sign with every step; pairs that do have it in their angles. What flips has a
+ * basis of its own, and is turned head by head. */
 static void flip_last(const locus_rotary_walk *walk, const rotary_turn *turn) {
     const locus_rotary *rotary = walk->op->rotary;
     const int64_t *values = locus_rotary_side(walk, 0)->values + walk->call->first + turn->token;
