@@ -3,7 +3,9 @@
 hole in the suite, or changes nothing that matters.
 
     python3 tools/mutate.py run --seed 1 --count 500 one line for each mutant; killed at any time, it goes on
-    python3 tools/mutate.py run --seed 1 --address   what survived, once more under sanitizers
+    python3 tools/mutate.py run --seed 1 --again     what survived, once more with other limits, the tests backwards: those
+                                                     come first that a limit had left out
+    python3 tools/mutate.py run --seed 1 --address   likewise, under sanitizers
     python3 tools/mutate.py run --seed 1 --rooms lab/model   the same, drawn from these files only
     python3 tools/mutate.py report                   counts by room, survivors that nobody has accepted
 
@@ -416,7 +418,8 @@ def reach_of_test(tree, name, longest):
 def reach_of(tree, options):
     """{test: {"seconds": processor time, "reached": [number, …]}} of the tests that pass without a mutant, kept beside the tree."""
     store = tree.root / ".reach.jsonl"
-    known = {row["name"]: row for row in map(json.loads, store.read_text().splitlines())} if store.exists() else {}
+    rows = list(map(json.loads, store.read_text().splitlines())) if store.exists() else []
+    known = {row["name"]: row for row in rows if row["passed"] or not options.again}
     names = [name for name in sorted(tree.tests) if name not in known and not re.search(options.without, name)]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for row in pool.map(lambda name: reach_of_test(tree, name, options.longest), names):
@@ -454,10 +457,10 @@ def killer(tree, number, names, reach, most):
     return None
 
 
-def judge(tree, number, reach, most):
+def judge(tree, number, reach, most, backwards=False):
     """"no compile" | "same object" | "not reached" | "killed by NAME" | "killed by NAME (address)" | "survived" | "survived (address)"."""
     place, kind = tree.places[number], " (address)" if tree.address else ""
-    names = tests_for(number, place, tree, reach)
+    names = tests_for(number, place, tree, reach)[::-1 if backwards else 1]
     if number not in tree.alone:
         name = killer(tree, number, names, reach, most)
     else:
@@ -536,14 +539,14 @@ def run(options):
     tree = Tree(draw_of(options), places, "address,undefined" if options.address else "")
     reach, done = reach_of(tree, options), rows_of(results)
     numbers = range(len(places))
-    if options.address:
+    if options.address or options.again:
         numbers = [n for n in numbers if done.get(n, {"verdict": ""})["verdict"] == "survived" and n not in tree.alone]
     else:
         numbers = [n for n in numbers if n not in done]
 
     def one(number):
         began = time.monotonic()
-        verdict = judge(tree, number, reach, options.most)
+        verdict = judge(tree, number, reach, options.most, options.again)
         return {"number": number, "verdict": verdict, "seconds": round(time.monotonic() - began, 1), **describe(places[number])}
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -612,6 +615,7 @@ def main():
     command.add_argument("--without", default="$^", help="leaves out tests whose name matches")
     command.add_argument("--most", type=float, default=math.inf, metavar="SECONDS",
                          help="no further test of a mutant once its tests have taken so much processor time: it counts as survived")
+    command.add_argument("--again", action="store_true", help="takes up what survived, by all tests that the options now let run")
     command.add_argument("--address", action="store_true", help="takes up what survived, under sanitizers")
     command = commands.add_parser("report")
     command.add_argument("--seed", type=int)
