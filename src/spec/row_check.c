@@ -89,8 +89,11 @@ const locus_tensor *locus_rows_reach(const locus_tensor *tensor, locus_rows_kind
     return room;
 }
 
+/* Packed rows, which nearly every call has, are not looked at further. */
 static const locus_tensor *reached(const locus_rows_wanted *wanted, locus_tensor *room) {
-    return locus_rows_reach(wanted->tensor, wanted->kind, wanted->longest, room);
+    const locus_tensor *tensor = wanted->tensor;
+    return locus_rows_apart(tensor, wanted->kind) ? locus_rows_reach(tensor, wanted->kind, wanted->longest, room)
+                                                  : tensor;
 }
 
 bool locus_rows_overlap(const locus_rows_wanted *a, const locus_rows_wanted *b) {
@@ -100,5 +103,7 @@ bool locus_rows_overlap(const locus_rows_wanted *a, const locus_rows_wanted *b) 
 
 bool locus_rows_same(const locus_rows_wanted *a, const locus_rows_wanted *b) {
     locus_tensor left, right;
+    if (a->tensor->data != b->tensor->data)
+        return false;
     return locus_tensors_same(reached(a, &left), reached(b, &right));
 }
