@@ -37,10 +37,10 @@ VERDICTS = ("SUPPORTED", "CONTRADICTED", "OPEN")
 SPACE = "[ \n\u00a0\u202f]*"
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?"
 PERCENT = rf"{SPACE}(?:%|per cent)"
-NO_NUMBER = rf"\d{{4}}-\d+(?:-\d+)*(?!\d|{PERCENT})|\d+(?:\.\d+){{2,}}"  # dates, versions
+NO_NUMBER = rf"\d{{4}}-\d+(?:-\d+)*(?!\d|\.\d|{PERCENT})|\d+(?:\.\d+){{2,}}"  # dates, versions
 JOINT = r"(?:, and |, | and | or | to |–|/| / )"
 LISTED = re.compile(rf"(?:{JOINT}(?!{NO_NUMBER}){DIGITS})*{PERCENT}")
-COUNTED = re.compile(rf"{SPACE}of\b{SPACE}(?:(?:the|all) {SPACE})?(?!{NO_NUMBER})({DIGITS})(?!\d|\.\d|{PERCENT})")
+COUNTED = re.compile(rf"{SPACE}of\b{SPACE}(?:(?:the|all) {SPACE})?(?!{NO_NUMBER})({DIGITS})(?!\d|[.,]\d|{PERCENT})")
 NUMBER = re.compile(rf"(?<![\w.])(?:{NO_NUMBER}|(?P<number>{DIGITS}))")
 TOKEN = re.compile(rf"`[^`]*`|\[(?P<text>[^\]\[]*)\]\((?P<target>[^) \n]*)\)|{NO_NUMBER}|(?P<number>{DIGITS})|(?P<word>\w+)")
 
@@ -222,6 +222,13 @@ def scale_of(name):
     return 100 if "accuracy" in name or "exact" in name else 1
 
 
+def number_of(text):
+    try:
+        return float(text)
+    except ValueError:
+        raise Lack(f"'{text}' is no number") from None
+
+
 def point_of(run, asked):
     name = re.split("[@:]", asked)[0]
     curve = run["curves"].get(name, {"steps": [], "values": []})
@@ -230,7 +237,7 @@ def point_of(run, asked):
         if value is not None and rest == f"@{step}":
             return scale * value
         for word, beyond in ((":below:", lambda limit: value < limit), (":above:", lambda limit: value > limit)):
-            if value is not None and rest.startswith(word) and beyond(float(rest[len(word):]) / scale):
+            if value is not None and rest.startswith(word) and beyond(number_of(rest[len(word):]) / scale):
                 return step
     raise Lack(f"no point of the curves is '{asked}'")
 
@@ -318,7 +325,10 @@ def check(locus, path):
 def main():
     if len(sys.argv) < 3:
         raise SystemExit(__doc__)
-    wrong = [line for path in sys.argv[2:] for line in check(sys.argv[1], pathlib.Path(path))]
+    try:
+        wrong = [line for path in sys.argv[2:] for line in check(sys.argv[1], pathlib.Path(path))]
+    except (OSError, subprocess.CalledProcessError) as why:
+        raise SystemExit(f"check_written.py: {why}") from None
     for line in wrong:
         print(line, file=sys.stderr)
     return bool(wrong)

@@ -3,9 +3,9 @@
 hole in the suite, or changes nothing that matters.
 
     python3 tools/mutate.py run --seed 1 --count 500 one line for each mutant; killed at any time, it goes on
-    python3 tools/mutate.py run --seed 1 --again     what survived, once more with other limits, the tests backwards: those
-                                                     come first that a limit had left out
-    python3 tools/mutate.py run --seed 1 --address   likewise, under sanitizers
+    python3 tools/mutate.py run --seed 1 --again     what survived in the one build, once more with other limits, the tests
+                                                     backwards: those come first that a limit had left out
+    python3 tools/mutate.py run --seed 1 --address   what survived, once more under sanitizers
     python3 tools/mutate.py run --seed 1 --rooms lab/model   the same, drawn from these files only
     python3 tools/mutate.py report                   counts by room, survivors that nobody has accepted
 
@@ -615,7 +615,7 @@ def main():
     command.add_argument("--without", default="$^", help="leaves out tests whose name matches")
     command.add_argument("--most", type=float, default=math.inf, metavar="SECONDS",
                          help="no further test of a mutant once its tests have taken so much processor time: it counts as survived")
-    command.add_argument("--again", action="store_true", help="takes up what survived, by all tests that the options now let run")
+    command.add_argument("--again", action="store_true", help="takes up what survived in the one build, before --address, by all tests that the options now let run")
     command.add_argument("--address", action="store_true", help="takes up what survived, under sanitizers")
     command = commands.add_parser("report")
     command.add_argument("--seed", type=int)

@@ -162,10 +162,12 @@ static locus_status list_parameters(locus_binding *binding, const locus_shape *s
         return locus_fail_memory(error, sizeof *list);
     atomic_init(&list->owners, 1);
     const locus_status status = locus_parameter_list_get(binding->encoding, shape, &list->list, error);
+    if (status != LOCUS_OK)
+        return status;
     binding->shape = list->list.shape;
     binding->shape.value_dim = locus_shape_value_dim(&binding->shape);
     binding->shape.kv_heads = locus_shape_kv_heads(&binding->shape);
-    return status;
+    return LOCUS_OK;
 }
 
 locus_status locus_binding_create(locus_binding **binding, const locus_encoding *encoding, const locus_shape *shape,

@@ -59,7 +59,9 @@ for json in "$results"/*.json; do
     alters() { # CHECK SCRIPT
         sed "$2" "$results/$name.md" >"$name.md"
         cmp -s "$results/$name.md" "$name.md" && return
-        ! "$1" "$name.json" 2>/dev/null || complain "$name: '$2' is not noticed"
+        if "$1" "$name.json" 2>err || ! grep -q ': line [0-9]' err; then
+            complain "$name: '$2' is not noticed: $(cat err)"
+        fi
     }
     alters checked 's/^\(| [a-z].* | \**[0-9]*\.[0-9]\)[0-4]/\19/'
     alters checked 's/^\(| [a-z].* | \**[0-9]*\.[0-9]\)[5-9]/\10/'

@@ -7,7 +7,9 @@ import pathlib
 import re
 import statistics
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
 import check_written as written  # noqa: E402
@@ -83,7 +85,7 @@ def one(text, at=0):
 
 class Numbers(unittest.TestCase):
     def test_dates_and_versions_are_none(self):
-        for text, is_number in (("2026-11-21", False), ("202-11", True), ("20265-11", True), ("2026-11 %", True), ("2026-x", True),
+        for text, is_number in (("2026-11-21", False), ("202-11", True), ("20265-11", True), ("2026-11 %", True), ("1000-1234.5", True), ("2026-x", True),
                                 ("1.2.3", False), ("7-8", True), ("2026 %-1", True)):
             self.assertEqual(written.NUMBER.match(text)["number"] is not None, is_number, text)
 
@@ -119,7 +121,7 @@ class Numbers(unittest.TestCase):
 
     def test_shares(self):
         for text, of in (("18 of 20", "20"), ("18 of the 20", "20"), ("18 of all 1,020", "1020"), ("18\nof  20", "20"), ("18 of\u00a020", "20"),
-                         ("18.0 of 20", None), ("18 of 20.5", None), ("18 of 20 %", None), ("18 off 20", None), ("18 of them", None),
+                         ("18.0 of 20", None), ("18 of 20.5", None), ("18 of 20 %", None), ("18 of 1,020 %", None), ("18 off 20", None), ("18 of them", None),
                          ("18 of all", None), ("18 to 20", None), ("18 of a 20", None), ("18", None), ("18 of their 20", None)):
             found = one(text).of(text)
             self.assertEqual(found and found[0], of, text)
@@ -160,6 +162,7 @@ class Pages(unittest.TestCase):
         self.passes("5,000 steps of 32, 2026-11-21, locus 0.1.0, `0.123` and N(0, 1), 2 to 3 seeds, 100 steps",
                     "rope, copy: 5.06, 5.0600 and [5.1](elsewhere.md)", "5.06 is what rope\nhas on\ncopy\n", "15.40 and 15.4 per cent",
                     "33 % and 33", "9.75 and 11.5", "-2.5, 2.5", "reverse of rope: 6.4, of relative, no decay: 7.40")
+        self.fails("2026-1.5 nats", "1.5 does not stand so")
         for own in ("rope: 5.06", "copy: 5.06, by Europe", "rope, copy: 5.05", "41 %", "41\u00a0%", "rope, copy: 6.40",
                     "rope, copy: −5.06", "rope, copy: +5.06", "+2.5", "5.06 is what rope has\n\non copy", "5.06 is what rope has\n- on copy",
                     "5.06 is what rope has\n| on copy", "- copy\n- rope: 5.06", "relative on copy: 97.06", "33.5", "1,234.5"):
@@ -208,6 +211,7 @@ class Pages(unittest.TestCase):
                           ("[1](x.json#copy-scaled/rope/4/dev.accuracy@150)", "no point of the curves is 'dev.accuracy@150'"),
                           ("[1](x.json#copy-scaled/rope/4/dev.loss@100)", "no point of the curves is 'dev.loss@100'"),
                           ("[1](x.json#copy-scaled/rope/4/dev.accuracy:above:90)", "no point of the curves"),
+                          ("[1](x.json#copy-scaled/rope/4/dev.accuracy:above:x)", "'x' is no number"),
                           ("[1](x.json#copy-scaled/rope/4/a/b/c)", "too many parts"), ("[1](x.json#claim/a/b/c)", "too many parts"),
                           ("[1](x.json#claim/none)", "there is no claim 'none'"), ("[much](x.json#copy-scaled/rope)", "'much' says no number of"),
                           ("[+2.00](x.json#copy-scaled/sinusoidal,rope)", "which is -2"), ("[2.0](x.json#copy-scaled/sinusoidal,rope)", "which is -2")):
@@ -215,6 +219,17 @@ class Pages(unittest.TestCase):
         for which in ("mean", "deviation", "least", "most"):
             self.fails(f"[0](x.json#copy-scaled/rope/{which}/test/length)", "there is no score 'test/length'")
         self.passes("[anything, 99.99 %](https://example.org/) and [1] and [x](", "[0](x.json#copy-scaled/rope,rope)")
+
+    def test_lines_of_a_page(self):
+        """The part from "## Conditions" on is read; each complaint names file and line; without that part there is none."""
+        self.runs.generated = GENERATED
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(written, "Runs", lambda locus, path: self.runs):
+            page = pathlib.Path(folder, "x.md")
+            page.write_text("# T\n\n77.7 %\n\n## Conditions, and more\n\nfine\n41 %, fine,\n17 of 18\n")
+            told = written.check("locus", page.with_suffix(".json"))
+            self.assertEqual([line.partition(": ")[0] + line.partition(": ")[2][:9] for line in told], [f"{page}line 8: 4", f"{page}line 9: 1"])
+            page.write_text("# T\n\n77.7 %\n")
+            self.assertEqual(written.check("locus", page.with_suffix(".json")), [])
 
     def test_scores_of_other_measures(self):
         column = self.runs.columns["copy-scaled"]
