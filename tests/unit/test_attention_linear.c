@@ -2,6 +2,7 @@
 /* Linear attention against its dense definition, masks × layouts × operators × sizes around a chunk and a piece; the
  * same bits on any number of threads; derivatives of sequences of many pieces along random directions. */
 #include "kind_of.h"
+#include "property/encoding_rig.h"
 #include "sanitized.h"
 #include "unit/kinds_case.h"
 
@@ -135,6 +136,49 @@ static void test_turned(void **state) {
     kinds_check_threads(&test, LOCUS_FLOAT32);
 }
 
+/* A key of −∞ has no weight: φ(−∞) is 0. */
+static void test_keys_without_weight(void **state) {
+    enum { KEYS = 3, DIM = 2 };
+    static const double q[DIM] = {0.5, -1}, v[KEYS * DIM] = {1, 2, 30, 40, 5, -6};
+    static const double k[KEYS * DIM] = {1, -0.5, -INFINITY, -INFINITY, -2, 0};
+    const size_t ends[] = {0, 1}, key_ends[] = {0, KEYS};
+    const int64_t one[] = {1, 1, DIM}, all[] = {KEYS, 1, DIM};
+    double o[DIM];
+    rig r;
+    locus_positions *queries = NULL, *places = NULL;
+    (void)state;
+    rig_bind(&r, "none", rig_shape(1, DIM, DIM, DIM), 1);
+    rig_ok(locus_positions_create(&queries, NULL, &(locus_packing){sizeof(locus_packing), 1, ends, NULL}, NULL, error));
+    rig_ok(
+        locus_positions_create(&places, NULL, &(locus_packing){sizeof(locus_packing), 1, key_ends, NULL}, NULL, error));
+    rig_place(&r, queries, places);
+    locus_attention_options options = locus_attention_default();
+    options.kind = kind_of("linear");
+    options.mask = LOCUS_MASK_FULL;
+    const locus_tensor query = locus_tensor_view((double *)(uintptr_t)q, LOCUS_FLOAT64, 3, one),
+                       key = locus_tensor_view((double *)(uintptr_t)k, LOCUS_FLOAT64, 3, all),
+                       value = locus_tensor_view((double *)(uintptr_t)v, LOCUS_FLOAT64, 3, all),
+                       output = locus_tensor_view(o, LOCUS_FLOAT64, 3, one);
+    const locus_attention_tensors tensors = {sizeof tensors, &query, &key, &value, &output, NULL};
+    locus_workspace lent = {NULL, locus_attention_workspace(r.plan, &options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD, NULL)};
+    lent.data = locus_allocate(lent.bytes + 1);
+    assert_non_null(lent.data);
+    const locus_execution execution = locus_execution_in(lent);
+    rig_ok(locus_attention_forward(r.plan, &options, &tensors, &execution, error));
+    locus_release(lent.data, lent.bytes + 1);
+    double weights[KEYS] = {0}, sum = 0;
+    for (size_t n = 0; n < KEYS; n += 2)
+        for (size_t i = 0; i < DIM; i++) {
+            const double x = q[i], y = k[n * DIM + i];
+            const double weight = (x < 0 ? exp(x) : x + 1) * (y < 0 ? exp(y) : y + 1);
+            weights[n] += weight;
+            sum += weight;
+        }
+    for (size_t i = 0; i < DIM; i++)
+        assert_true(fabs(o[i] - (weights[0] * v[i] + weights[2] * v[4 + i]) / sum) < 1e-12);
+    rig_close(&r);
+}
+
 static void test_refusals(void **state) {
     const size_t length[] = {4};
     int32_t documents[4] = {0};
@@ -178,7 +222,8 @@ int main(void) {
         cmocka_unit_test(test_directions), cmocka_unit_test(test_long_sequences),
         cmocka_unit_test(test_threads),    cmocka_unit_test(test_only_relative_positions_matter),
         cmocka_unit_test(test_xpos),       cmocka_unit_test(test_said_scale),
-        cmocka_unit_test(test_turned),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_turned),     cmocka_unit_test(test_keys_without_weight),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
