@@ -87,7 +87,7 @@ def shortened(digits):
 
 def sign_before(text, begin):
     sign = text[begin - 1:begin].replace("−", "-")
-    return sign if sign in ("-", "+") and sign and (begin == 1 or text[begin - 2] in " \n(|*[=") else ""
+    return sign if sign in ("-", "+") and (begin == 1 or text[begin - 2] in " \n(|*[=") else ""
 
 
 def numbers(text):

@@ -80,20 +80,15 @@ locus_status locus_rows_check(const locus_rows_wanted *wanted, locus_error *erro
     return status;
 }
 
-const locus_tensor *locus_rows_reach(const locus_tensor *tensor, locus_rows_kind kind, size_t longest,
-                                     locus_tensor *room) {
-    if (!locus_rows_apart(tensor, kind))
-        return tensor;
+const locus_tensor *locus_rows_reach_apart(const locus_tensor *tensor, locus_rows_kind kind, size_t longest,
+                                           locus_tensor *room) {
     *room = *tensor;
     room->shape[length_at(kind)] = (int64_t)longest;
     return room;
 }
 
-/* Packed rows, which nearly every call has, are not looked at further. */
 static const locus_tensor *reached(const locus_rows_wanted *wanted, locus_tensor *room) {
-    const locus_tensor *tensor = wanted->tensor;
-    return locus_rows_apart(tensor, wanted->kind) ? locus_rows_reach(tensor, wanted->kind, wanted->longest, room)
-                                                  : tensor;
+    return locus_rows_reach(wanted->tensor, wanted->kind, wanted->longest, room);
 }
 
 bool locus_rows_overlap(const locus_rows_wanted *a, const locus_rows_wanted *b) {

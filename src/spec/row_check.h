@@ -31,9 +31,14 @@ static inline bool locus_rows_apart(const locus_tensor *tensor, locus_rows_kind 
 /* Element types are the caller's to compare. */
 LOCUS_MUST_USE locus_status locus_rows_check(const locus_rows_wanted *wanted, locus_error *error);
 
-/* A checked tensor as far as any sequence reaches over it: itself, or a view in `room`. */
-const locus_tensor *locus_rows_reach(const locus_tensor *tensor, locus_rows_kind kind, size_t longest,
-                                     locus_tensor *room);
+/* A checked tensor as far as any sequence reaches over it: itself where it is packed, as nearly always, else a view in
+ * `room`. */
+const locus_tensor *locus_rows_reach_apart(const locus_tensor *tensor, locus_rows_kind kind, size_t longest,
+                                           locus_tensor *room);
+static inline const locus_tensor *locus_rows_reach(const locus_tensor *tensor, locus_rows_kind kind, size_t longest,
+                                                   locus_tensor *room) {
+    return locus_rows_apart(tensor, kind) ? locus_rows_reach_apart(tensor, kind, longest, room) : tensor;
+}
 
 /* Of checked tensors, so far: whether they share an element; the same view. */
 bool locus_rows_overlap(const locus_rows_wanted *a, const locus_rows_wanted *b);

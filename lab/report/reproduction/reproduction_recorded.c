@@ -81,7 +81,7 @@ static locus_status check_run(const lab_train_config *wanted, lab_store *store, 
     lab_train_config config;
     lab_train_name(wanted, name, sizeof name);
     locus_status status = lab_store_run_find(store, name, &run, error);
-    if (status != LOCUS_OK) /* ARGUMENT: it is not recorded, and nobody reads the word on that */
+    if (status != LOCUS_OK) /* ARGUMENT: it is not recorded, which is no failure */
         return status == LOCUS_ERROR_ARGUMENT ? LOCUS_OK : status;
     status = lab_config_parse(&config, run.config, &run, name, error);
     const char *difference = status == LOCUS_OK ? lab_config_difference(wanted, &config) : NULL;
