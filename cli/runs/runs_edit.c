@@ -112,7 +112,9 @@ static char *text_of(const cJSON *item) {
 static void add_difference(lab_table *table, const char *group, const char *name, const cJSON *a, const cJSON *b) {
     char *texts[2] = {text_of(a), text_of(b)};
     const cJSON *const items[2] = {a, b};
-    if (texts[0] != NULL && texts[1] != NULL && strcmp(texts[0], texts[1]) != 0) {
+    if (texts[0] == NULL || texts[1] == NULL) {
+        lab_table_lose(table);
+    } else if (strcmp(texts[0], texts[1]) != 0) {
         lab_table_cell(table, "%s%s%s", group, *group != '\0' ? " " : "", name);
         for (int i = 0; i < 2; i++)
             if (cJSON_IsNumber(items[i]))

@@ -62,13 +62,17 @@ LAB_TABLE_PRINTF(1, 0) static char *shown(const char *format, va_list list) {
     return strdup(text);
 }
 
+void lab_table_lose(lab_table *table) {
+    if (table != NULL)
+        table->lost = true;
+}
+
 /* Owns `cell.text`. */
 static void add(lab_table *table, lab_table_field cell) {
     if (table == NULL || table->lost || cell.text == NULL ||
         !LAB_GROW(table->cells, table->count, table->capacity, 64)) {
         free(cell.text);
-        if (table != NULL)
-            table->lost = true;
+        lab_table_lose(table);
         return;
     }
     lab_table_column *column = &table->columns[table->count % table->column_count];

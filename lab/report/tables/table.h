@@ -40,6 +40,8 @@ void lab_table_number(lab_table *table, double value, const char *format, ...) L
 void lab_table_mean(lab_table *table, double mean, int decimals, double deviation, int deviation_decimals);
 /* There is no number: "–". */
 void lab_table_none(lab_table *table);
+/* A cell could not be made for want of memory: writing the table fails. */
+void lab_table_lose(lab_table *table);
 
 size_t lab_table_rows(const lab_table *table);
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,37 +58,42 @@ static bool is_folder(const char *path) {
     return lstat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-bool lab_run_has_folder(const char *folder, const char *name) {
-    char *path = lab_run_name_fits(name) ? lab_run_path(folder, name, NULL) : NULL;
-    const bool own = path != NULL && is_folder(path);
-    free(path);
-    return own;
+/* As lab_run_path, without asking for memory, so that nothing is left where there is none. False: no file has so long a
+ * path. */
+static bool put_path(char path[PATH_MAX], const char *folder, const char *name, const char *file) {
+    return snprintf(path, PATH_MAX, "%s/%s%s%s", folder, name, file == NULL ? "" : "/", file == NULL ? "" : file) <
+           PATH_MAX;
 }
 
+bool lab_run_has_folder(const char *folder, const char *name) {
+    char path[PATH_MAX];
+    return lab_run_name_fits(name) && put_path(path, folder, name, NULL) && is_folder(path);
+}
+
+/* Without asking for memory: what was moved can be moved back where there is none. */
 locus_status lab_run_move(const char *folder, const char *from, const char *to, locus_error *error) {
+    char old[PATH_MAX], new[PATH_MAX];
     struct stat facts;
-    if (!lab_run_has_folder(folder, from))
+    if (!lab_run_name_fits(from))
         return LOCUS_OK;
-    char *old = lab_run_path(folder, from, NULL), *new = lab_run_path(folder, to, NULL);
-    locus_status status = LOCUS_OK;
-    if (old == NULL || new == NULL)
-        status = lab_fail_memory(error, "a path");
-    else if (lstat(new, &facts) == 0)
-        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "name", "'%s' is there already: choose another name", new);
-    else if (rename(old, new) != 0)
-        status = lab_fail_system(error, "rename", old, errno);
-    free(old);
-    free(new);
-    return status;
+    if (!put_path(old, folder, from, NULL) || !put_path(new, folder, to, NULL))
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name", "'%.60s' is too long for a path", to);
+    if (lstat(old, &facts) != 0)
+        return errno == ENOENT ? LOCUS_OK : lab_fail_system(error, "read", old, errno);
+    if (!S_ISDIR(facts.st_mode))
+        return LOCUS_OK;
+    if (lstat(new, &facts) == 0)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name", "'%s' is there already: choose another name", new);
+    return rename(old, new) == 0 ? LOCUS_OK : lab_fail_system(error, "rename", old, errno);
 }
 
 static void clean_file(const char *folder, const char *name, const char *file, bool whole) {
-    char *path = lab_run_path(folder, name, file);
-    if (path != NULL && whole)
+    char path[PATH_MAX];
+    if (!put_path(path, folder, name, file))
+        return;
+    if (whole)
         unlink(path);
-    if (path != NULL)
-        lab_temporary_clean(path);
-    free(path);
+    lab_temporary_clean(path);
 }
 
 void lab_run_remove_tokenizer(const char *folder, const char *name) {
@@ -105,10 +111,9 @@ void lab_run_remove(const char *folder, const char *name) {
         return;
     for (size_t i = 0; i < FILES; i++)
         clean_file(folder, name, files[i], true);
-    char *path = lab_run_path(folder, name, NULL);
-    if (path != NULL)
+    char path[PATH_MAX];
+    if (put_path(path, folder, name, NULL))
         rmdir(path);
-    free(path);
 }
 
 void lab_run_remove_file(const char *folder, const char *name, const char *file) {

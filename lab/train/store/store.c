@@ -365,10 +365,11 @@ static locus_status open_sealed(lab_store *store, locus_error *error) {
     return status == LOCUS_OK ? look_around(store, error) : status;
 }
 
+/* Where memory has run out it is opened to be written, which says so. */
 static bool may_be_written(const char *path) {
     char *folder = lab_folder_of(path);
-    const bool may =
-        access(path, W_OK) == 0 && folder != NULL && access(folder, W_OK) == 0 && lab_file_system_shared(path) == NULL;
+    const bool may = access(path, W_OK) == 0 && (folder == NULL || access(folder, W_OK) == 0) &&
+                     lab_file_system_shared(path) == NULL;
     free(folder);
     return may;
 }

@@ -30,11 +30,17 @@
     "--dev-samples", "4", "--test-samples", "4", "--batch", "4", "--steps", "24", "--evaluate-every", "8"
 
 #define ONE_RUN ONE_RUN_WITH("")
-#define ONE_RUN_WITH(more) \
+#define TWO_RUNS RUN("two", "--seed 1 ") ONE_RUN
+#define ONE_RUN_WITH(more) RUN("one", more)
+#define RUN(name, more) \
     "$LOCUS train " more \
     "--task copy --encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 16 --threads 1 --length 5 " \
     "--symbols 6 --train-samples 60 --dev-samples 10 --test-samples 10 --greedy-samples 4 --batch 10 --steps 24 " \
-    "--evaluate-every 8 --name one --quiet\n"
+    "--evaluate-every 8 --name " name " --quiet\n"
+
+#define ONE_RUN_OF(task) \
+    "$LOCUS train --task " task \
+    " --encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 16 --threads 1 --batch 4 --name one --quiet\n"
 
 #define CASE_ENCODE \
     { \
@@ -147,6 +153,24 @@
 #define CASE_REPORT \
     { .name = "report", .prepare = ONE_RUN, .words = {"report", "-o", "page.html", "--quiet"}, .in_short = true }
 
+/* The folder goes with the name, and comes back if the store cannot be written. */
+#define CASE_RENAME \
+    { .name = "runs rename", .prepare = ONE_RUN, .words = {"runs", "rename", "one", "two"}, .in_short = true }
+#define CASE_DELETE \
+    { .name = "runs delete", .prepare = ONE_RUN, .words = {"runs", "delete", "one"}, .in_short = true }
+#define CASE_AGAIN \
+    { \
+        .name = "runs import again", .prepare = ONE_RUN "$LOCUS runs export -o one.json --quiet", .words = { \
+            "runs", \
+            "import", \
+            "one.json" \
+        } \
+    }
+#define CASE_CURVES \
+    { \
+        .name = "plot curves", .prepare = TWO_RUNS, .words = { "plot", "curves", "one", "two", "-o", "curves.svg" } \
+    }
+
 const fault_case fault_allocation_cases[] = {
     {.name = "encodings", .words = {"encodings"}, .in_short = true},
     {.name = "path", .words = {"path", "seq*tree:2", "(3,1+2)", "(4,1)", "--json"}, .in_short = true},
@@ -187,9 +211,32 @@ const fault_case fault_allocation_cases[] = {
     CASE_EXPORT,
     CASE_TAKE_IN,
     CASE_MERGE,
+    /* Found there already, whole, and held against what the file says. */
+    CASE_AGAIN,
+    {.name = "runs diff", .prepare = TWO_RUNS, .words = {"runs", "diff", "one", "two"}},
+    {.name = "runs export csv",
+     .prepare = ONE_RUN,
+     .words = {"runs", "export", "--format", "csv", "-o", "one.csv", "--quiet"}},
+    {.name = "runs export tensorboard",
+     .prepare = ONE_RUN,
+     .words = {"runs", "export", "--format", "tensorboard", "-o", "events", "--quiet"}},
+    CASE_RENAME,
+    CASE_DELETE,
+    {.name = "runs note", .prepare = ONE_RUN, .words = {"runs", "note", "one", "a word"}},
     {.name = "eval", .prepare = ONE_RUN, .words = {"eval", "one", "--threads", "1"}},
+    {.name = "eval pictures",
+     .prepare = IMAGES ONE_RUN_OF("cifar10 --data data --train-samples 20 --test-samples 4 --epochs 1"),
+     .words = {"eval", "one", "--data", "data", "--threads", "1"}},
+    {.name = "plot attention",
+     .prepare = ONE_RUN,
+     .words = {"plot", "attention", "one", "--input", "1 2 3", "-o", "weights.svg"}},
+    CASE_CURVES,
     {.name = "generate", .prepare = ONE_RUN, .words = {"generate", "one", "--input", "1 2 3", "--threads", "1"}},
     CASE_TRAIN,
+    {.name = "train --continue",
+     .prepare = ONE_RUN_WITH("--keep-optimizer --schedule constant "),
+     .words = {"train", "--continue", "one", "--steps", "8", "--name", "two", "--threads", "1", "--quiet"},
+     .trains = true},
     TRAIN("train: libdnnl", "libdnnl", false),     /* products that are not computed */
     TRAIN("train: libstdc++", "libstdc++", false), /* `new` in oneDNN */
     TRAIN("train: libc", "libc.so", true),         /* texts that a stream loses when it is closed */
@@ -200,8 +247,8 @@ const fault_case fault_allocation_cases[] = {
 };
 
 const fault_case fault_call_cases[] = {
-    CASE_ENCODE,  CASE_IMPORT, CASE_DATA,   CASE_TEXT,    CASE_TRAIN,     CASE_EXPORT,
-    CASE_TAKE_IN, CASE_MERGE,  CASE_REPORT, CASE_COMPARE, CASE_REPRODUCE, {.name = NULL},
+    CASE_ENCODE, CASE_IMPORT, CASE_DATA,   CASE_TEXT,   CASE_TRAIN,   CASE_EXPORT,    CASE_TAKE_IN,
+    CASE_MERGE,  CASE_AGAIN,  CASE_CURVES, CASE_REPORT, CASE_COMPARE, CASE_REPRODUCE, {.name = NULL},
 };
 
 const fault_case fault_kill_cases[] = {
