@@ -16,7 +16,8 @@ Answers are compared before anything is timed; a program that fails is left out,
 --repeats, each of as many calls as take 20 ms, with the device waited for at both ends. Rows go to OUT/torch_device.jsonl
 as they come; after --seconds no further row is begun. Usage: PYTHONPATH=WHEREVER python3 bench/torch_device.py --out OUT
 [--device cuda] [--cases rope,…] [--dtypes bfloat16,float32] [--lengths 2048,…] [--tokens 8192] [--seconds 150]
-[--ways masks,flex]: also each of the ways to make scores (locus/torch/programs.py), whichever is chosen"""
+[--ways masks,flex]: also each of the ways to make scores (locus/torch/programs.py), whichever is chosen; --kernels: also
+what a call costs the processor, and the kernels that it starts, with their microseconds"""
 import argparse
 import functools
 import json
@@ -145,6 +146,8 @@ CASES = {"t5": of_t5, "rope": of_rope, "alibi": of_alibi, "window": of_window, "
 
 
 # ---- time ----
+# Tensors are made under a default device, which is left before anything is timed: under it PyTorch asks a mode written in
+# Python whenever a tensor is asked for its size or its type, which took 30 to 100 µs of a call.
 
 
 def call_of(program, inputs, upstream):
@@ -189,12 +192,13 @@ def attempt(said, make):
         return None
 
 
-def checked(programs, inputs, upstream, error):
+def checked(programs, inputs, upstream, error, options):
     """Those that give locus's answer, by name; why others were left out."""
     wanted, kept, left_out = answer(programs["locus"](), inputs, upstream), {}, {}
     for name, make in programs.items():
         said = {}
-        program = attempt(said, make)
+        with options.device:
+            program = attempt(said, make)
         found = None if program is None else attempt(said, lambda: answer(program, inputs, upstream))
         if found is None:
             left_out[name] = said["left_out"]
@@ -220,50 +224,58 @@ WAYS = {"masks": ("alibi", "window", "relative", "t5"), "flex": ("alibi", "windo
 
 
 def run_case(name, length, dtype, options):
-    torch.manual_seed(length)
-    batch, (spec, peers) = max(1, options.tokens // length), CASES[name](length, dtype)
-    inputs = [torch.randn(batch, length, HEADS, DIM, dtype=dtype).transpose(1, 2).requires_grad_() for _ in range(3)]
-    initial = locus.Encoding(spec).initialise(HEADS, DIM, seed=1)
-    learned = [torch.as_tensor(x, device=options.device).float().requires_grad_() for x in initial.values()]
-    inputs += learned
+    with options.device:
+        torch.manual_seed(length)
+        batch, (spec, peers) = max(1, options.tokens // length), CASES[name](length, dtype)
+        inputs = [torch.randn(batch, length, HEADS, DIM, dtype=dtype).transpose(1, 2).requires_grad_()
+                  for _ in range(3)]
+        initial = locus.Encoding(spec).initialise(HEADS, DIM, seed=1)
+        learned = [torch.as_tensor(x, device=options.device).float().requires_grad_() for x in initial.values()]
+        inputs += learned
 
-    def program(q, k, v, *parameters):
-        return locus.torch.attention(q, k, v, spec, parameters=dict(zip(initial, parameters)), is_causal=True,
-                                     backend="forms")
+        def program(q, k, v, *parameters):
+            return locus.torch.attention(q, k, v, spec, parameters=dict(zip(initial, parameters)), is_causal=True,
+                                         backend="forms")
 
-    def by(way):
-        q, k, v = inputs[:3]
-        plan = locus.Encoding(spec).plan(locus.positions(None, offsets=[i * length for i in range(batch + 1)]),
-                                         HEADS, DIM)
-        with torch.no_grad():
-            own = programs.program(forms._prepared(plan, q.device), q, k, v, True, 0.0, tuple(initial), way)
-        return lambda q, k, v, *parameters: own(q, k, v, dict(zip(initial, parameters)))
+        def by(way):
+            q, k, v = inputs[:3]
+            plan = locus.Encoding(spec).plan(locus.positions(None, offsets=[i * length for i in range(batch + 1)]),
+                                             HEADS, DIM)
+            with torch.no_grad():
+                own = programs.program(forms._prepared(plan, q.device), q, k, v, True, 0.0, tuple(initial), way)
+            return lambda q, k, v, *parameters: own(q, k, v, dict(zip(initial, parameters)))
 
-    upstream = torch.randn(batch, HEADS, length, DIM, dtype=dtype)
-    peers = {**peers, **{f"locus by {way}": functools.partial(by, way) for way in options.ways if name in WAYS[way]}}
-    wanted = {each: own for each, own in peers.items()
-              if not {each, f"{name}.{str(dtype)[6:]}.{each}"} & set(options.without)}
-    kept, left_out = checked({"locus": lambda: program, **wanted}, inputs, upstream, ERRORS[dtype])
+        upstream = torch.randn(batch, HEADS, length, DIM, dtype=dtype)
+        peers = {**peers,
+                 **{f"locus by {way}": functools.partial(by, way) for way in options.ways if name in WAYS[way]}}
+        wanted = {each: own for each, own in peers.items()
+                  if not {each, f"{name}.{str(dtype)[6:]}.{each}"} & set(options.without)}
+    kept, left_out = checked({"locus": lambda: program, **wanted}, inputs, upstream, ERRORS[dtype], options)
     for way in ("forward", "both"):
         calls = {each: call_of(own, inputs, upstream if way == "both" else None) for each, own in kept.items()}
         row = {"case": name, "dtype": str(dtype)[6:], "batch": batch, "length": length, "pass": way}
-        if way == "forward":
-            for call in calls.values():  # what compiles for another mode does it now
-                call()
+        for call in calls.values():  # what compiles for another mode does it now
+            call()
+        if options.kernels:
+            row["kernels"] = {each: attempt({}, lambda call=call: started(call, options))
+                              for each, call in calls.items()}
+            row["microseconds"] = {each: round(of_processor(call, options, 20), 1) for each, call in calls.items()}
         report(row, medians(calls, options), {each: peak(call, options.device) for each, call in calls.items()},
                left_out, options)
 
 
 def run_step(length, options):
-    (_, peers), batch = of_rope(length, torch.bfloat16), max(1, options.tokens // length)
-    attends = {"locus": lambda q, k, v: locus.torch.attention(q, k, v, "rope(pairs=half)", is_causal=True,
-                                                              backend="forms"),
-               **{name: make() for name, make in peers.items() if name not in options.without}}
-    generator = torch.Generator(options.device).manual_seed(1)
-    tokens, calls, losses = torch.randint(8000, (batch, length + 1), generator=generator), {}, {}
+    with options.device:
+        (_, peers), batch = of_rope(length, torch.bfloat16), max(1, options.tokens // length)
+        attends = {"locus": lambda q, k, v: locus.torch.attention(q, k, v, "rope(pairs=half)", is_causal=True,
+                                                                  backend="forms"),
+                   **{name: make() for name, make in peers.items() if name not in options.without}}
+        generator = torch.Generator(options.device).manual_seed(1)
+        tokens, calls, losses = torch.randint(8000, (batch, length + 1), generator=generator), {}, {}
     for name, attend in attends.items():
         torch.manual_seed(0)
-        model = Model(attend)
+        with options.device:
+            model = Model(attend)
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
         def call(model=model, optimizer=optimizer):
@@ -296,7 +308,7 @@ def of_processor(call, options, count=200):
 
 
 def started(call, options):
-    """The kernels that a call starts, by name."""
+    """The kernels that a call starts, in order: names, and microseconds of the device."""
     from torch.profiler import ProfilerActivity, profile
     kind = ProfilerActivity.CUDA if options.device.type == "cuda" else ProfilerActivity.CPU
     call()
@@ -304,15 +316,17 @@ def started(call, options):
     with profile(activities=[kind]) as found:
         call()
         waited(options.device)
-    return [event.name for event in found.events() if options.device.type == "cpu" or "CUDA" in str(event.device_type)]
+    return [(event.name[:100], round(event.time_range.elapsed_us(), 1)) for event in found.events()
+            if options.device.type == "cpu" or "CUDA" in str(event.device_type)]
 
 
 def run_calls(dtype, options):
-    (spec, peers), length = of_rope(128, dtype), 128
-    inputs = [torch.randn(1, length, HEADS, DIM, dtype=dtype).transpose(1, 2).requires_grad_() for _ in range(3)]
-    upstream, kernels = torch.randn(1, HEADS, length, DIM, dtype=dtype), {}
-    all_of = {"locus": lambda q, k, v: locus.torch.attention(q, k, v, spec, is_causal=True, backend="forms"),
-              **{name: make() for name, make in peers.items() if name not in options.without}}
+    with options.device:
+        (spec, peers), length = of_rope(128, dtype), 128
+        inputs = [torch.randn(1, length, HEADS, DIM, dtype=dtype).transpose(1, 2).requires_grad_() for _ in range(3)]
+        upstream, kernels = torch.randn(1, HEADS, length, DIM, dtype=dtype), {}
+        all_of = {"locus": lambda q, k, v: locus.torch.attention(q, k, v, spec, is_causal=True, backend="forms"),
+                  **{name: make() for name, make in peers.items() if name not in options.without}}
     for way in ("forward", "both"):
         calls = {name: call_of(program, inputs, upstream if way == "both" else None)
                  for name, program in all_of.items()}
@@ -320,7 +334,8 @@ def run_calls(dtype, options):
         said = {}
         kernels = {name: attempt(said, lambda call=call: started(call, options)) for name, call in calls.items()}
         row = {"case": "calls", "dtype": str(dtype)[6:], "length": length, "pass": way,
-               "kernels": {name: own and len(own) for name, own in kernels.items()}, "of_locus": kernels["locus"]}
+               "kernels": {name: own and len(own) for name, own in kernels.items()},
+               "of_locus": kernels["locus"] and [name for name, _ in kernels["locus"]]}
         report({**row, "microseconds": times}, {}, {}, said, options)
 
 
@@ -348,11 +363,11 @@ def main():
     parser.add_argument("--without", default="", help="peers that are left out, as flex, which takes long to compile, "
                         "or alibi.float32.flex")
     parser.add_argument("--ways", default="", help="masks, flex: also these, whichever is chosen")
+    parser.add_argument("--kernels", action="store_true", help="also what the processor and each kernel take")
     options = parser.parse_args()
     words = (lambda text: [word for word in text.split(",") if word])
     options.without, options.ways = words(options.without), words(options.ways)
     os.makedirs(options.out, exist_ok=True)
-    torch.set_default_device(options.device)
     torch._dynamo.config.recompile_limit = flex.MOST = 64
     cases, until = options.cases.split(","), time.monotonic() + options.seconds
     types = [getattr(torch, own) for own in options.dtypes.split(",")]

@@ -221,7 +221,7 @@ def test_kernels_of_a_type(monkeypatch):
     from locus.torch import turning
     raised = []
 
-    def launched(q, k, tables, back):
+    def launched(q, k, tables, back, apart=False):
         raised.append(q.dtype)
         if q.dtype == torch.bfloat16:
             raise RuntimeError("ptxas: not supported")
@@ -260,7 +260,7 @@ def test_gradients_of_rotations(monkeypatch):
     """Of any order: each is a rotation."""
     from locus.torch import turning
 
-    def launched(q, k, tables, back):
+    def launched(q, k, tables, back, apart=False):
         def one(x, table):
             c, s = (own.transpose(0, 1) for own in table.both.unbind(2))
             other = table.partner.long()

@@ -329,7 +329,8 @@ def cell_values(live: Live, heads: int, dtype: torch.dtype) -> Tensor:
     elif law == "power":
         values = a["rate"][:, None] ** a["distance"]
     elif law == "bucket":
-        values = a["bias"][a["bucket"]].T
+        # By index_select, whose gradient is added up; that of indexing sorts first, and walks through each bucket.
+        values = a["bias"].index_select(0, a["bucket"]).T
     elif law == "logarithm":
         values = -a["a"][:, None] * torch.log1p(a["b"][:, None] * a["distance"])
     return by_head(values, heads)

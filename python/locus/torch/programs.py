@@ -143,20 +143,45 @@ def _repeated(x: Tensor, heads: int) -> Tensor:
     return x if x.shape[1] == heads else x.repeat_interleave(heads // x.shape[1], 1)
 
 
-def attended(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], causal: bool, scale: float) -> Tensor:
-    """PyTorch's attention; without cuDNN's kernel, which takes half types, where gradients are wanted: PyTorch 2.11 keeps
-    the plan of its backward by shapes without the layout of the output's gradient, so that a second layout gets wrong
+def _risky(q: Tensor, k: Tensor, v: Tensor) -> bool:
+    """Whether PyTorch may take cuDNN's kernel, which takes half types, and gradients are wanted: PyTorch 2.11 keeps the plan
+    of its backward by how q, k and v lie without the layout of the output's gradient, so that a second layout gets wrong
     gradients in silence."""
+    return (q.is_cuda and q.dtype in HALF and torch.is_grad_enabled()
+            and (q.requires_grad or k.requires_grad or v.requires_grad) and torch.backends.cuda.cudnn_sdp_enabled())
+
+
+class _Laid(torch.autograd.Function):
+    """The output, whose gradient comes to lie as it does."""
+
+    @staticmethod
+    def forward(ctx: Any, output: Tensor) -> Tensor:
+        ctx.strides = output.stride()
+        return output.view_as(output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        if gradient.stride() == ctx.strides and not gradient.is_neg():
+            return gradient
+        return gradient.new_empty_strided(gradient.shape, ctx.strides).copy_(gradient)
+
+
+def attended(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], causal: bool, scale: float, apart: bool = False
+             ) -> Tensor:
+    """PyTorch's attention, where gradients are wanted without cuDNN's kernel (`_risky`), unless queries lie `apart`, as no
+    tensor of others does, so that what is kept is kept for this package alone: then the output's gradient is given one
+    layout."""
     groups: Dict[str, bool] = {}
     if q.shape[1] != k.shape[1]:
         if _GROUPS and mask is None and q.dtype in HALF:
             groups = {"enable_gqa": True}
         else:
             k, v = _repeated(k, q.shape[1]), _repeated(v, q.shape[1])
-    risky = (q.is_cuda and q.dtype in HALF and torch.is_grad_enabled()
-             and (q.requires_grad or k.requires_grad or v.requires_grad) and torch.backends.cuda.cudnn_sdp_enabled())
-    if not risky:
+    if not _risky(q, k, v):
         return F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, **groups)
+    if apart:
+        laid: Tensor = _Laid.apply(F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, **groups))
+        return laid
     torch.backends.cuda.enable_cudnn_sdp(False)
     try:
         return F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, **groups)
@@ -180,17 +205,19 @@ class _Masks:
             self.hidden.masked_fill_(~seen, -torch.inf)
 
     def mask(self, parameters: Learned) -> Tensor:
+        """That of the last tile, or of all queries, ready to be added, where there is one."""
         total = self.hidden
         for live in self.lives:
             own = live.again(parameters, self.sizes.wide) if self.learns else live
             total = cell_values(own, self.sizes.heads, self.sizes.wide).to(self.sizes.wide) + total
-        return _spread(total, self.tiles).to(self.sizes.dtype)
+        mask = _spread(total, self.tiles).to(self.sizes.dtype)
+        return self.tiles.part(mask, self.tiles.spans[0])[None] if len(self.tiles.spans) == 1 else mask
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
         mask = self.mask(parameters) if self.learns else _kept(self, lambda: self.mask(parameters))
         sizes, tiles = self.sizes, self.tiles
         if len(tiles.spans) == 1:
-            return attended(q, k, v, tiles.part(mask, tiles.spans[0])[None], False, sizes.scale)
+            return attended(q, k, v, mask, False, sizes.scale)
         k, v = _repeated(k, sizes.heads), _repeated(v, sizes.heads)
         return torch.cat([attended(part, k[:, :, span[2]:span[3]], v[:, :, span[2]:span[3]],
                                     tiles.part(mask, span)[None], False, sizes.scale)
@@ -283,7 +310,7 @@ class _Plain:
         self.sizes, self.causal = sizes, sizes.causal and sizes.m > 1
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
-        return attended(q, k, v, None, self.causal, self.sizes.scale)
+        return attended(q, k, v, None, self.causal, self.sizes.scale, q is not raw and turning.lies_apart(q))
 
 
 class Program:
@@ -291,13 +318,14 @@ class Program:
 
     def __init__(self, tables: Optional[Tuple[turning.Table, turning.Table]], by_kernel: bool, scores: Any) -> None:
         self.tables, self.by_kernel, self.scores = tables, by_kernel, scores
+        self.plain = isinstance(scores, _Plain)
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, parameters: Learned) -> Optional[Tensor]:
         raw = q
         if capturing():
             _captured[id(self)] = self
         if self.tables is not None:
-            q, k = turning.turn(q, k, self.tables, self.by_kernel)
+            q, k = turning.turn(q, k, self.tables, self.by_kernel, self.plain and _risky(q, k, v))
         return self.scores(q, k, v, raw, parameters)
 
 

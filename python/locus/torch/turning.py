@@ -27,7 +27,8 @@ except Exception:  # no Triton, one that fails, or a package without its sources
 
 # Kinds of devices where the kernel runs.
 DEVICES = {"cuda"}
-_ROWS, _HEADS = 16, 4  # of one program of the kernel
+_ROWS, _HEADS = 8, 8  # of one program of the kernel: the fastest of seven on an H100, or near it
+_APART = 64  # numbers between rows that lie apart: kernels want strides of 16 bytes, or of lines
 _MOST_SEQUENCES = 65535  # as many as CUDA's grids have in their third direction
 
 
@@ -37,8 +38,19 @@ class Table:
 
     def __init__(self, both: Tensor, partner: Tensor, step: int) -> None:
         self.both, self.partner, self.step = both, partner, step
-        self.heads = both.shape[1]
+        self.heads, self.pairs = both.shape[1], _pairs_of(both, partner)
         self.launches: Dict[Any, Any] = {}  # of a pair of tables, at that of queries
+
+
+def _pairs_of(both: Tensor, partner: Tensor) -> str:
+    """halves, neighbours: every pair's numbers lie so, and have one c, and s and -s, which a kernel reads once; or any."""
+    dim, i = partner.numel(), torch.arange(partner.numel(), device=partner.device)
+    for name, other in (("halves", (i + dim // 2) % dim), ("neighbours", i ^ 1)):
+        if dim > 1 and dim & (dim - 1) == 0 and torch.equal(partner, other.to(partner.dtype)):
+            c, s = both.unbind(2)
+            if torch.equal(c, c[..., other]) and torch.equal(s, -s[..., other]):
+                return name
+    return "any"
 
 
 def table_of(forms: List[Live], role: str, heads: int, dim: int, sequences: int, dtype: torch.dtype,
@@ -105,7 +117,7 @@ def _ready(q: Tensor, k: Tensor, made: Tensor, other: Tensor, tables: Tuple[Tabl
     grid = (-(-max(q_rows, k_rows) // _ROWS), groups - (-k_heads // _HEADS), batch)
     rest = (*q.stride()[:3], *k.stride()[:3], *made.stride()[:3], *other.stride()[:3], q_rows, k_rows, q_heads, k_heads,
             groups, tables[0].step, tables[1].step, back, tables[0].heads > 1, dim, triton.next_power_of_2(dim), _ROWS,
-            _HEADS)
+            _HEADS, tables[0].pairs if tables[0].pairs == tables[1].pairs else "any")
     constant = (tables[0].both, tables[1].both, tables[0].partner)
     compiled = kernel[grid](q, k, made, other, *constant, *rest)
     known = *(x.data_ptr() for x in constant), *rest
@@ -117,18 +129,33 @@ def _ready(q: Tensor, k: Tensor, made: Tensor, other: Tensor, tables: Tuple[Tabl
     return run, known
 
 
-def _launched(q: Tensor, k: Tensor, tables: Tuple[Table, Table], back: bool) -> Tuple[Tensor, Tensor]:
+def _row(q: Tensor) -> int:
+    return q.shape[1] * q.shape[3] + _APART
+
+
+def lies_apart(q: Tensor) -> bool:
+    """Whether it lies as no other tensor does, as `turn` was asked for."""
+    return q.stride(2) == _row(q)
+
+
+def _launched(q: Tensor, k: Tensor, tables: Tuple[Table, Table], back: bool, apart: bool = False
+              ) -> Tuple[Tensor, Tensor]:
     """Triton reads off its arguments what to compile, which takes longer than the kernel does: for tensors that lie as
     those before, the compiled kernel is called by itself, with addresses."""
     if q.is_cuda and q.device.index != torch.cuda.current_device():
         with torch.cuda.device(q.device):
-            return _launched(q, k, tables, back)
+            return _launched(q, k, tables, back, apart)
     q = q if q.stride(3) == 1 else q.contiguous()
     k = k if k.stride(3) == 1 else k.contiguous()
-    made, other = torch.empty_like(q), torch.empty_like(k)
+    if apart:
+        (batch, heads, length, dim), row = q.shape, _row(q)
+        made = q.new_empty_strided(q.shape, (length * row, dim, row, 1))
+    else:
+        made = torch.empty_like(q)
+    other = torch.empty_like(k)
     at = q.data_ptr(), k.data_ptr(), made.data_ptr(), other.data_ptr()
     aligned = (at[0] | at[1] | at[2] | at[3]) % 16 == 0
-    key = q.shape, k.shape, q.stride(), k.stride(), q.dtype, back
+    key = q.shape, k.shape, q.stride(), k.stride(), q.dtype, back, apart
     found = tables[0].launches.get(key) if aligned else None
     if found is None:
         run, rest = _ready(q, k, made, other, tables, back)
@@ -142,21 +169,23 @@ def _launched(q: Tensor, k: Tensor, tables: Tuple[Table, Table], back: bool) -> 
 
 class _Turn(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, tables: Tuple[Table, Table], back: bool, q: Tensor, k: Tensor) -> Tuple[Tensor, Tensor]:
+    def forward(ctx: Any, tables: Tuple[Table, Table], back: bool, apart: bool, q: Tensor, k: Tensor
+                ) -> Tuple[Tensor, Tensor]:
         ctx.tables, ctx.back = tables, back
-        return _launched(q, k, tables, back)
+        return _launched(q, k, tables, back, apart)
 
     @staticmethod
-    def backward(ctx: Any, dq: Tensor, dk: Tensor) -> Tuple[None, None, Tensor, Tensor]:
-        return (None, None, *_by_kernel(dq.resolve_neg(), dk.resolve_neg(), ctx.tables, not ctx.back))
+    def backward(ctx: Any, dq: Tensor, dk: Tensor) -> Tuple[None, None, None, Tensor, Tensor]:
+        return (None, None, None, *_by_kernel(dq.resolve_neg(), dk.resolve_neg(), ctx.tables, not ctx.back))
 
 
-def _by_kernel(q: Tensor, k: Tensor, tables: Tuple[Table, Table], back: bool) -> Tuple[Tensor, Tensor]:
+def _by_kernel(q: Tensor, k: Tensor, tables: Tuple[Table, Table], back: bool, apart: bool = False
+               ) -> Tuple[Tensor, Tensor]:
     """`back`: by the transposed, as gradients are, whose own gradients are turned forth again."""
     if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad):
-        turned: Tuple[Tensor, Tensor] = _Turn.apply(tables, back, q, k)
+        turned: Tuple[Tensor, Tensor] = _Turn.apply(tables, back, apart, q, k)
         return turned
-    return _launched(q, k, tables, back)
+    return _launched(q, k, tables, back, apart)
 
 
 def serves(tables: Tuple[Table, Table], dtype: torch.dtype, device: torch.device) -> bool:
@@ -172,9 +201,9 @@ def _compiles(dtype: torch.dtype, device: torch.device) -> bool:
     """Whether Triton can make kernels of this type here, for which it wants a C compiler and a device that it knows and
     that knows the type."""
     if (dtype, device) not in _known:
-        x = torch.zeros((1, 1, 1, 2), dtype=dtype, device=device)
-        both = torch.zeros((1, 1, 2, 2), dtype=dtype if dtype == torch.float64 else torch.float32, device=device)
-        table = Table(both, torch.zeros(2, dtype=torch.int32, device=device), 0)
+        x = torch.zeros((1, 1, 1, 4), dtype=dtype, device=device)
+        both = torch.zeros((1, 1, 2, 4), dtype=dtype if dtype == torch.float64 else torch.float32, device=device)
+        table = Table(both, torch.tensor([1, 0, 3, 2], dtype=torch.int32, device=device), 0)
         try:
             _launched(x, x, (table, table), False)
             _known[dtype, device] = True
@@ -187,10 +216,12 @@ def _compiles(dtype: torch.dtype, device: torch.device) -> bool:
     return _known[dtype, device]
 
 
-def turn(q: Tensor, k: Tensor, tables: Tuple[Table, Table], by_kernel: bool) -> Tuple[Tensor, Tensor]:
-    """q and k [sequences, heads, length, dim], each by its table. The kernel knows no tangents of forward mode."""
+def turn(q: Tensor, k: Tensor, tables: Tuple[Table, Table], by_kernel: bool, apart: bool = False
+         ) -> Tuple[Tensor, Tensor]:
+    """q and k [sequences, heads, length, dim], each by its table. The kernel knows no tangents of forward mode. `apart`:
+    queries are wanted so that they lie as no other tensor does; the kernel makes them so, operations do not."""
     if (not by_kernel or q.numel() == 0 or k.numel() == 0 or q.shape[0] > _MOST_SEQUENCES
             or forward_ad._current_level >= 0):
         of_q, of_k = tables
         return plain(q, of_q.both, of_q.partner, of_q.step), plain(k, of_k.both, of_k.partner, of_k.step)
-    return _by_kernel(q, k, tables, False)
+    return _by_kernel(q, k, tables, False, apart)
