@@ -3,6 +3,7 @@
  * which --init-from begins. Its data must be what they were. */
 #include "continued.h"
 
+#include "io/fail.h"
 #include "output.h"
 #include "train/feed/train_data.h"
 #include "train/store/run_folder.h"
@@ -31,7 +32,7 @@ static int check_parent(const cli_continued *from, const char *path) {
         return cli_failure("the run '%s' is %s, not done: its own command goes on with it", run->name,
                            lab_run_state_name(run->state));
     }
-    if (path == NULL || !lab_run_name_fits(run->name))
+    if (!lab_run_name_fits(run->name))
         return cli_failure("the state of '%s' cannot be found", run->name);
     return access(path, R_OK) == 0
                ? 0
@@ -106,6 +107,8 @@ int cli_continued_open(cli_continued *from, lab_train_config *config, cli_argume
         return status;
     from->folder = lab_run_path(store->folder, from->run.name, NULL);
     from->state = lab_run_path(store->folder, from->run.name, LAB_RUN_STATE);
+    if (from->folder == NULL || from->state == NULL)
+        return cli_done(lab_fail_memory(&cli_fault, "a path"));
     status = check_parent(from, from->state);
     status = status ? status : fill(from, config, arguments);
     status = status ? status : check_name(from, config, arguments);

@@ -75,21 +75,21 @@ static size_t largest(const int32_t *ids, size_t count) {
 }
 
 /* Distinct symbols among inputs and targets. */
-static size_t distinct(const lab_dataset *set, size_t most) {
-    size_t found = 0;
+static locus_status count_kinds(const lab_dataset *set, size_t most, size_t *found, locus_error *error) {
     bool *seen = calloc(most + 1, sizeof *seen);
     if (seen == NULL)
-        return 0;
+        return lab_fail_memory(error, "statistics");
+    *found = 0;
     for (size_t i = 0; i < set->input_offsets[set->samples]; i++) {
-        found += !seen[set->input[i]];
+        *found += !seen[set->input[i]];
         seen[set->input[i]] = true;
     }
     for (size_t i = 0; i < set->target_offsets[set->samples]; i++) {
-        found += !seen[set->target[i]];
+        *found += !seen[set->target[i]];
         seen[set->target[i]] = true;
     }
     free(seen);
-    return found;
+    return LOCUS_OK;
 }
 
 typedef enum form { WORDS, TREES, PROBLEMS } form;
@@ -106,14 +106,17 @@ typedef struct portrait {
 } portrait;
 
 /* Of target tokens the share of the most common one. */
-static double common_share(const lab_dataset *set, size_t vocabulary) {
+static locus_status find_common(const lab_dataset *set, size_t vocabulary, double *share, locus_error *error) {
     size_t *counts = calloc(vocabulary, sizeof *counts), most = 0, tokens = set->target_offsets[set->samples];
-    for (size_t i = 0; counts != NULL && i < tokens; i++) {
+    if (counts == NULL)
+        return lab_fail_memory(error, "statistics");
+    for (size_t i = 0; i < tokens; i++) {
         size_t count = ++counts[set->target[i]];
         most = count > most ? count : most;
     }
     free(counts);
-    return tokens > 0 ? (double)most / (double)tokens : 0.0;
+    *share = tokens > 0 ? (double)most / (double)tokens : 0.0;
+    return LOCUS_OK;
 }
 
 static size_t count_vocabulary(const portrait *of, size_t largest_seen) {
@@ -133,16 +136,18 @@ static locus_status take_portrait(portrait *of, locus_error *error) {
                : set->input_tree.parents != NULL                      ? TREES
                                                                       : WORDS;
     of->vocabulary = count_vocabulary(of, most);
-    of->kinds = distinct(set, most);
-    of->chance = of->form == PROBLEMS ? common_share(set, of->vocabulary) : lab_dataset_chance(set, of->vocabulary);
+    of->chance = lab_dataset_chance(set, of->vocabulary);
     of->sides[0] =
         (side){.name = "input", .offsets = set->input_offsets, .tokens = set->input, .nodes = &set->input_tree};
     of->sides[1] =
         (side){.name = "target", .offsets = set->target_offsets, .tokens = set->target, .nodes = &set->target_tree};
     if (of->form == PROBLEMS && drawn->options != NULL && set->input_offsets[set->samples] > 0)
         of->sequence = drawn->options->problems.sequence;
-    const locus_status status = measure_side(&of->sides[0], set->samples, error);
-    return status != LOCUS_OK ? status : measure_side(&of->sides[1], set->samples, error);
+    locus_status status = count_kinds(set, most, &of->kinds, error);
+    if (status == LOCUS_OK && of->form == PROBLEMS)
+        status = find_common(set, of->vocabulary, &of->chance, error);
+    status = status == LOCUS_OK ? measure_side(&of->sides[0], set->samples, error) : status;
+    return status == LOCUS_OK ? measure_side(&of->sides[1], set->samples, error) : status;
 }
 
 static void add_spread(cJSON *root, const char *side_name, const char *what, const spread *found) {

@@ -10,11 +10,11 @@ import triton.language as tl
 def part(x, y, table, partner, tile, group, batch, x_batch,  # type: ignore[no-untyped-def]
          x_head, x_row, y_batch, y_head, y_row, rows, heads, step, BACK: tl.constexpr, EACH: tl.constexpr,
          DIM: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, HEADS: tl.constexpr, PAIRS: tl.constexpr):
-    row, far = tile * ROWS + tl.arange(0, ROWS), batch.to(tl.int64)
-    wide = row.to(tl.int64)[:, None]
+    row = tile * ROWS + tl.arange(0, ROWS)
+    far, wide_batch = row.to(tl.int64)[:, None], batch.to(tl.int64)
     per_row = 2 * DIM * (heads if EACH else 1)
-    own = table + (far * step + wide) * per_row
-    from_x, to_y = x + far * x_batch + wide * x_row, y + far * y_batch + wide * y_row
+    own = table + (wide_batch * step + far) * per_row
+    from_x, to_y = x + wide_batch * x_batch + far * x_row, y + wide_batch * y_batch + far * y_row
     if PAIRS == "any":
         any_pairs(from_x, to_y, own, partner, (row < rows)[:, None], group, x_head, y_head, heads, BACK, EACH, DIM, WIDTH,
                   HEADS)
