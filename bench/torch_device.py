@@ -147,7 +147,7 @@ CASES = {"t5": of_t5, "rope": of_rope, "alibi": of_alibi, "window": of_window, "
 
 # ---- time ----
 # Tensors are made under a default device, which is left before anything is timed: under it PyTorch asks a mode written in
-# Python whenever a tensor is asked for its size or its type, which took 30 to 100 µs of a call.
+# Python whenever a tensor is asked for its size or its type, which is a good part of a short call.
 
 
 def call_of(program, inputs, upstream):

@@ -435,6 +435,59 @@ def test_rotations(monkeypatch, spec, dim, dtype):
     agree(found[1], [x.detach().cpu().double() for x in found[0]], ERRORS[dtype], dtype)
 
 
+@pytest.mark.parametrize("each", [False, True], ids=["shared", "each"])
+@pytest.mark.parametrize("dim, how, pairs", [
+    (2, "halves", "halves"), (4, "neighbours", "neighbours"), (32, "halves", "halves"), (32, "neighbours", "neighbours"),
+    (24, "halves", "any"), (32, "mirrored", "any")])
+def test_rotation_tables(dim, how, pairs, each):
+    """Every way in which the kernel reads pairs, forth and back, with a gap behind each row of queries and without."""
+    from locus.torch import turning
+    if turning.triton is None or DEVICE.type == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
+        pytest.skip("Triton is not installed, or does not interpret")
+    i = torch.arange(dim)
+    partner = {"halves": (i + dim // 2) % dim, "neighbours": i ^ 1, "mirrored": dim - 1 - i}[how]
+    angle = torch.randn(5, HEADS if each else 1, dim)
+    angle = torch.where(i < partner, angle, angle[..., partner])
+    both = torch.stack((angle.cos(), angle.sin() * torch.where(i < partner, -1, 1)), 2).to(DEVICE)
+    table = turning.Table(both, partner.int().to(DEVICE), 0)
+    assert table.pairs == pairs
+    q, k = (torch.randn(BATCH, 5, HEADS, dim, device=DEVICE).transpose(1, 2).requires_grad_() for _ in range(2))
+    for apart in (False, True):
+        found = turning.turn(q, k, (table, table), True, apart)
+        assert found[0].stride(2) == HEADS * dim + (64 if apart else 0) and found[1].stride(2) == HEADS * dim
+        wanted = [turning.plain(x, both, table.partner) for x in (q, k)]
+        both_ways = [(*x, *torch.autograd.grad(x[0].sin().sum() + x[1].cos().sum(), (q, k))) for x in (found, wanted)]
+        for mine, other in zip(*both_ways):
+            torch.testing.assert_close(mine, other)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["single", "bfloat16"])
+def test_queries_laid_apart(monkeypatch, dtype):
+    """What is done where cuDNN's kernel may be taken, on any device where the kernel of rotations runs: gradients of
+    outputs in every layout; an output of which no gradient is wanted may be written over."""
+    from locus.torch import programs, turning
+    if turning.triton is None or DEVICE.type == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
+        pytest.skip("Triton is not installed, or does not interpret")
+    rows, real = [], F.scaled_dot_product_attention
+    monkeypatch.setattr(turning, "DEVICES", {DEVICE.type})
+    monkeypatch.setattr(programs, "_risky", lambda *x: torch.is_grad_enabled())
+    monkeypatch.setattr(programs, "_lays_apart", lambda *x: True)
+    monkeypatch.setattr(F, "scaled_dot_product_attention",
+                        lambda q, *x, **y: (rows.append(q.stride(2)), real(q, *x, **y))[1])
+    locus.torch.forget()
+    inputs = [torch.randn(BATCH, 21, HEADS, 32).to(DEVICE, dtype).transpose(1, 2).requires_grad_() for _ in range(3)]
+    exact = [x.detach().cpu().double().requires_grad_() for x in inputs]
+    upstream = torch.randn(BATCH, HEADS, 21, 32)
+    for own in (upstream, upstream.transpose(1, 2).contiguous().transpose(1, 2), torch.ones(1).expand_as(upstream)):
+        output = locus.torch.attention(*inputs, "rope", is_causal=True, backend="forms")
+        wanted = locus.torch.attention(*exact, "rope", is_causal=True, backend="locus")
+        agree([output, *torch.autograd.grad(output, inputs, own.to(DEVICE, dtype))],
+              [wanted.detach(), *torch.autograd.grad(wanted, exact, own.to(dtype).double())], ERRORS[dtype], dtype)
+    assert set(rows) == {HEADS * 32 + 64}
+    locus.torch.attention(*inputs, "rope", is_causal=True, backend="forms").mul_(2)
+    locus.torch.forget()
+
+
 # ---- training ----
 
 

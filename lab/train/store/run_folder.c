@@ -58,8 +58,7 @@ static bool is_folder(const char *path) {
     return lstat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-/* As lab_run_path, without asking for memory, so that nothing is left where there is none. False: no file has so long a
- * path. */
+/* As lab_run_path, without asking for memory. False: no file has so long a path. */
 static bool put_path(char path[PATH_MAX], const char *folder, const char *name, const char *file) {
     return snprintf(path, PATH_MAX, "%s/%s%s%s", folder, name, file == NULL ? "" : "/", file == NULL ? "" : file) <
            PATH_MAX;
@@ -76,12 +75,14 @@ locus_status lab_run_move(const char *folder, const char *from, const char *to, 
     struct stat facts;
     if (!lab_run_name_fits(from))
         return LOCUS_OK;
-    if (!put_path(old, folder, from, NULL) || !put_path(new, folder, to, NULL))
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name", "'%.60s' is too long for a path", to);
+    if (!put_path(old, folder, from, NULL))
+        return LOCUS_OK;
     if (lstat(old, &facts) != 0)
-        return errno == ENOENT ? LOCUS_OK : lab_fail_system(error, "read", old, errno);
+        return errno == ENOENT || errno == ENOTDIR ? LOCUS_OK : lab_fail_system(error, "read", old, errno);
     if (!S_ISDIR(facts.st_mode))
         return LOCUS_OK;
+    if (!put_path(new, folder, to, NULL))
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name", "'%.60s' is too long for a path", to);
     if (lstat(new, &facts) == 0)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name", "'%s' is there already: choose another name", new);
     return rename(old, new) == 0 ? LOCUS_OK : lab_fail_system(error, "rename", old, errno);

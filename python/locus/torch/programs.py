@@ -39,7 +39,7 @@ _captured: Dict[int, Any] = {}
 
 
 def _bytes(x: Tensor) -> int:
-    return x.numel() * x.element_size()
+    return x.untyped_storage().nbytes()
 
 
 def _kept(owner: Any, make: Callable[[], Tensor]) -> Tensor:
@@ -151,42 +151,35 @@ def _risky(q: Tensor, k: Tensor, v: Tensor) -> bool:
             and (q.requires_grad or k.requires_grad or v.requires_grad) and torch.backends.cuda.cudnn_sdp_enabled())
 
 
-class _Laid(torch.autograd.Function):
-    """The output, whose gradient comes to lie as it does."""
-
-    @staticmethod
-    def forward(ctx: Any, output: Tensor) -> Tensor:
-        ctx.strides = output.stride()
-        return output.view_as(output)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        if gradient.stride() == ctx.strides and not gradient.is_neg():
-            return gradient
-        return gradient.new_empty_strided(gradient.shape, ctx.strides).copy_(gradient)
-
-
 def attended(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], causal: bool, scale: float, apart: bool = False
              ) -> Tensor:
-    """PyTorch's attention, where gradients are wanted without cuDNN's kernel (`_risky`), unless queries lie `apart`, as no
-    tensor of others does, so that what is kept is kept for this package alone: then the output's gradient is given one
-    layout."""
+    """PyTorch's attention, where gradients are wanted without cuDNN's kernel (`_risky`), unless queries were laid `apart`,
+    as callers' tensors are not, so that what is kept is kept for this package alone: then the output's gradient is given
+    one layout."""
     groups: Dict[str, bool] = {}
     if q.shape[1] != k.shape[1]:
         if _GROUPS and mask is None and q.dtype in HALF:
             groups = {"enable_gqa": True}
         else:
             k, v = _repeated(k, q.shape[1]), _repeated(v, q.shape[1])
+    if apart:
+        output = F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, **groups)
+        strides = output.stride()
+        output.register_hook(lambda gradient: _laid(gradient, strides))
+        return output
     if not _risky(q, k, v):
         return F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, **groups)
-    if apart:
-        laid: Tensor = _Laid.apply(F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, **groups))
-        return laid
     torch.backends.cuda.enable_cudnn_sdp(False)
     try:
         return F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale, **groups)
     finally:
         torch.backends.cuda.enable_cudnn_sdp(True)
+
+
+def _laid(gradient: Tensor, strides: Tuple[int, ...]) -> Tensor:
+    if gradient.stride() == strides and not gradient.is_neg():
+        return gradient
+    return gradient.new_empty_strided(gradient.shape, strides).copy_(gradient)
 
 
 class _Masks:
@@ -310,7 +303,17 @@ class _Plain:
         self.sizes, self.causal = sizes, sizes.causal and sizes.m > 1
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
-        return attended(q, k, v, None, self.causal, self.sizes.scale, q is not raw and turning.lies_apart(q))
+        return self.of(q, k, v, False)
+
+    def of(self, q: Tensor, k: Tensor, v: Tensor, apart: bool) -> Tensor:
+        return attended(q, k, v, None, self.causal, self.sizes.scale, apart)
+
+
+def _lays_apart(device: torch.device) -> bool:
+    """Whether `attended` is given queries that lie apart: tried with PyTorch 2.11 on an H100; earlier GPUs have other
+    kernels."""
+    return (device.type == "cuda" and torch.cuda.get_device_capability(device) >= (9, 0)
+            and tuple(int(x) for x in torch.__version__.split(".")[:2]) >= (2, 11))
 
 
 class Program:
@@ -318,14 +321,16 @@ class Program:
 
     def __init__(self, tables: Optional[Tuple[turning.Table, turning.Table]], by_kernel: bool, scores: Any) -> None:
         self.tables, self.by_kernel, self.scores = tables, by_kernel, scores
-        self.plain = isinstance(scores, _Plain)
+        self.apart = by_kernel and isinstance(scores, _Plain) and _lays_apart(scores.sizes.device)
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, parameters: Learned) -> Optional[Tensor]:
         raw = q
         if capturing():
             _captured[id(self)] = self
         if self.tables is not None:
-            q, k = turning.turn(q, k, self.tables, self.by_kernel, self.plain and _risky(q, k, v))
+            if self.apart and _risky(q, k, v) and turning.by_kernel(q, k):
+                return self.scores.of(*turning.turn(q, k, self.tables, True, True), v, True)
+            q, k = turning.turn(q, k, self.tables, self.by_kernel)
         return self.scores(q, k, v, raw, parameters)
 
 

@@ -28,7 +28,7 @@ except Exception:  # no Triton, one that fails, or a package without its sources
 # Kinds of devices where the kernel runs.
 DEVICES = {"cuda"}
 _ROWS, _HEADS = 8, 8  # of one program of the kernel: the fastest of seven on an H100, or near it
-_APART = 64  # numbers between rows that lie apart: kernels want strides of 16 bytes, or of lines
+_APART = 64  # numbers of the gap: cuDNN's kernel was tried with it
 _MOST_SEQUENCES = 65535  # as many as CUDA's grids have in their third direction
 
 
@@ -129,15 +129,6 @@ def _ready(q: Tensor, k: Tensor, made: Tensor, other: Tensor, tables: Tuple[Tabl
     return run, known
 
 
-def _row(q: Tensor) -> int:
-    return q.shape[1] * q.shape[3] + _APART
-
-
-def lies_apart(q: Tensor) -> bool:
-    """Whether it lies as no other tensor does, as `turn` was asked for."""
-    return q.stride(2) == _row(q)
-
-
 def _launched(q: Tensor, k: Tensor, tables: Tuple[Table, Table], back: bool, apart: bool = False
               ) -> Tuple[Tensor, Tensor]:
     """Triton reads off its arguments what to compile, which takes longer than the kernel does: for tensors that lie as
@@ -148,7 +139,8 @@ def _launched(q: Tensor, k: Tensor, tables: Tuple[Table, Table], back: bool, apa
     q = q if q.stride(3) == 1 else q.contiguous()
     k = k if k.stride(3) == 1 else k.contiguous()
     if apart:
-        (batch, heads, length, dim), row = q.shape, _row(q)
+        _, heads, length, dim = q.shape
+        row = heads * dim + _APART
         made = q.new_empty_strided(q.shape, (length * row, dim, row, 1))
     else:
         made = torch.empty_like(q)
@@ -216,12 +208,16 @@ def _compiles(dtype: torch.dtype, device: torch.device) -> bool:
     return _known[dtype, device]
 
 
-def turn(q: Tensor, k: Tensor, tables: Tuple[Table, Table], by_kernel: bool, apart: bool = False
+def by_kernel(q: Tensor, k: Tensor) -> bool:
+    """Whether the kernel turns them, if it serves: it knows no tangents of forward mode."""
+    return q.numel() > 0 and k.numel() > 0 and q.shape[0] <= _MOST_SEQUENCES and forward_ad._current_level < 0
+
+
+def turn(q: Tensor, k: Tensor, tables: Tuple[Table, Table], kernel_wanted: bool, apart: bool = False
          ) -> Tuple[Tensor, Tensor]:
-    """q and k [sequences, heads, length, dim], each by its table. The kernel knows no tangents of forward mode. `apart`:
-    queries are wanted so that they lie as no other tensor does; the kernel makes them so, operations do not."""
-    if (not by_kernel or q.numel() == 0 or k.numel() == 0 or q.shape[0] > _MOST_SEQUENCES
-            or forward_ad._current_level >= 0):
+    """q and k [sequences, heads, length, dim], each by its table. `apart`: queries get a gap behind each row, which tensors
+    of callers do not have; where the kernel turns them only."""
+    if not (kernel_wanted and by_kernel(q, k)):
         of_q, of_k = tables
         return plain(q, of_q.both, of_q.partner, of_q.step), plain(k, of_k.both, of_k.partner, of_k.step)
     return _by_kernel(q, k, tables, False, apart)

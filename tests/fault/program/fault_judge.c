@@ -277,8 +277,9 @@ static void judge_message(const fault_reference *reference, const fault *wanted,
         counts->inside++;
         return;
     }
-    /* What OpenMP's threads want, the library ends the process for, with a line of its own. */
-    if (computed_without_memory(wanted, run) || strstr(run->err, "libgomp: Out of memory") != NULL) {
+    /* For want of what OpenMP's threads need, the library ends the process, with a line of its own. */
+    const bool ended = wanted->kind == FAULT_ALLOCATION && strncmp(run->err, "\nlibgomp: Out of memory", 23) == 0;
+    if (ended || computed_without_memory(wanted, run)) {
         counts->inside++;
         return;
     }
