@@ -4,6 +4,7 @@
 
 #include "bound/bound.h"
 #include "io/fail.h"
+#include "io/text_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,10 +160,7 @@ char *lab_spec_string(const lab_spec *spec) {
             fprintf(out, "%s%s=%s", j ? ", " : "(", term->options[j].key, term->options[j].value);
         fputs(term->count ? ")" : "", out);
     }
-    if (!out || fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
+    lab_text_close(out, &text);
     return text;
 }
 

@@ -3,6 +3,7 @@
 #include "check/elements.h"
 
 #include "io/fail.h"
+#include "io/text_stream.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,8 +73,7 @@ static locus_status open_text(element_text *out, locus_error *error) {
 }
 
 static locus_status parse(const lab_elements *elements, element_text *out, locus_path **path, locus_error *error) {
-    const bool whole = out->stream != NULL && fclose(out->stream) == 0 && out->text != NULL;
-    locus_status status = whole ? LOCUS_OK : lab_fail_memory(error, "a path's text");
+    locus_status status = lab_text_close(out->stream, &out->text) ? LOCUS_OK : lab_fail_memory(error, "a path's text");
     if (status == LOCUS_OK)
         status = locus_path_parse(elements->group, out->text, path, error);
     free(out->text);

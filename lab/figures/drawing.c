@@ -5,6 +5,7 @@
 #include "figures/svg_file.h"
 #include "io/fail.h"
 #include "io/printable.h"
+#include "io/text_stream.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -239,8 +240,8 @@ locus_status lab_drawing_write(const lab_drawing *drawing, const char *path, loc
     FILE *out = drawing->broken ? NULL : open_memstream(&svg, &bytes);
     if (out)
         put_drawing(drawing, out);
-    const bool made = out && !ferror(out) && fclose(out) == 0;
-    const locus_status status = made ? lab_svg_write(svg, bytes, path, error) : lab_fail_memory(error, "a drawing");
+    const locus_status status =
+        lab_text_close(out, &svg) ? lab_svg_write(svg, bytes, path, error) : lab_fail_memory(error, "a drawing");
     free(svg);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "figures/svg_file.h"
 #include "io/fail.h"
 #include "io/printable.h"
+#include "io/text_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,9 +218,8 @@ locus_status lab_figure_attention(const lab_attention_maps *maps, const lab_atte
     FILE *out = open_memstream(&svg, &bytes);
     if (out != NULL)
         draw(out, maps, blocks, sizeof blocks / sizeof *blocks, title);
-    const bool made_whole = out != NULL && (ferror(out) != 0) + (fclose(out) != 0) == 0;
     const locus_status status =
-        made_whole ? lab_svg_write(svg, bytes, path, error) : lab_fail_memory(error, "a picture");
+        lab_text_close(out, &svg) ? lab_svg_write(svg, bytes, path, error) : lab_fail_memory(error, "a picture");
     free(svg);
     return status;
 }

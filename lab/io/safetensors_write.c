@@ -5,6 +5,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/text_stream.h"
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -98,14 +99,8 @@ static locus_status header_text(const lab_array *arrays, size_t count, const lab
         print_header(stream, arrays, count, metadata, metadata_count);
         for (long at = ftell(stream); at % 8 != 0; at++)
             putc(' ', stream);
-        bool failed = ferror(stream) != 0;
-        /* Closing gives back what the text does not need: with no memory for that it is gone, and nobody says so. */
-        if (fclose(stream) == 0 && !failed && *text != NULL)
-            return LOCUS_OK;
     }
-    free(*text);
-    *text = NULL;
-    return lab_fail_memory(error, "the header of a .safetensors file");
+    return lab_text_close(stream, text) ? LOCUS_OK : lab_fail_memory(error, "the header of a .safetensors file");
 }
 
 /* What cannot be written is found when the file is closed. */

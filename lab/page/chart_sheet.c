@@ -6,6 +6,7 @@
 
 #include "figures/svg_file.h"
 #include "io/fail.h"
+#include "io/text_stream.h"
 #include "page/cost_columns.h"
 #include "page/markup.h"
 #include "page/page_texts.h"
@@ -225,8 +226,8 @@ locus_status lab_sheet_write(lab_sheet *sheet, const char *title, const char *pa
     FILE *out = drawn ? open_memstream(&svg, &bytes) : NULL;
     if (out != NULL)
         put_sheet(sheet, title, out);
-    const bool made = out != NULL && (ferror(out) != 0) + (fclose(out) != 0) == 0;
-    const locus_status status = made ? lab_svg_write(svg, bytes, path, error) : lab_fail_memory(error, "a picture");
+    const locus_status status =
+        lab_text_close(out, &svg) ? lab_svg_write(svg, bytes, path, error) : lab_fail_memory(error, "a picture");
     free(svg);
     return status;
 }

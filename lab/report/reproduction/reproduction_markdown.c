@@ -3,6 +3,7 @@
 #include "report/reproduction/reproduction_report.h"
 
 #include "io/file.h"
+#include "io/text_stream.h"
 #include "train/configuration/config.h"
 #include "train/machine.h"
 
@@ -197,11 +198,7 @@ char *lab_reproduction_markdown_text(const lab_reproduction_view *view) {
     if (file == NULL)
         return NULL;
     put_page(view, file);
-    const bool whole = ferror(file) == 0;
-    if (fclose(file) != 0 || !whole) {
-        free(text);
-        text = NULL;
-    }
+    lab_text_close(file, &text);
     return text;
 }
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Texts that a stream of open_memstream() gathers. */
+#ifndef LAB_TEXT_STREAM_H
+#define LAB_TEXT_STREAM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Closes the stream, or takes one that could not be opened (NULL). False: something is missing for want of memory, and
+ * *text is NULL. Closing gives back what the text does not need: with no memory for that the text is gone, and the
+ * system's library says that all went well. */
+bool lab_text_close(FILE *stream, char **text);
+
+#endif
