@@ -5,7 +5,9 @@
     locus.huggingface.use(model)                                                   # its own encoding, computed by locus
     locus.huggingface.use(model, "rope(scaling=yarn, factor=4, original=4096)")    # another one
     model.generate(**inputs, past_key_values=locus.huggingface.Cache(model))
-    locus.huggingface.undo(model)"""
+    locus.huggingface.undo(model)
+
+`undo` puts the model's own attention back."""
 from .decoding import Cache
 from .replacing import undo, use
 
