@@ -105,20 +105,6 @@ typedef struct portrait {
     double chance;
 } portrait;
 
-/* Of target tokens the share of the most common one. */
-static locus_status find_common(const lab_dataset *set, size_t vocabulary, double *share, locus_error *error) {
-    size_t *counts = calloc(vocabulary, sizeof *counts), most = 0, tokens = set->target_offsets[set->samples];
-    if (counts == NULL)
-        return lab_fail_memory(error, "statistics");
-    for (size_t i = 0; i < tokens; i++) {
-        size_t count = ++counts[set->target[i]];
-        most = count > most ? count : most;
-    }
-    free(counts);
-    *share = tokens > 0 ? (double)most / (double)tokens : 0.0;
-    return LOCUS_OK;
-}
-
 static size_t count_vocabulary(const portrait *of, size_t largest_seen) {
     const size_t all = of->of->draw.options != NULL ? lab_task_vocabulary(of->of->draw.task, of->of->draw.options) : 0;
     if (of->form == PROBLEMS)
@@ -136,7 +122,8 @@ static locus_status take_portrait(portrait *of, locus_error *error) {
                : set->input_tree.parents != NULL                      ? TREES
                                                                       : WORDS;
     of->vocabulary = count_vocabulary(of, most);
-    of->chance = lab_dataset_chance(set, of->vocabulary);
+    of->chance =
+        of->form == PROBLEMS ? lab_dataset_common(set, of->vocabulary, 0) : lab_dataset_chance(set, of->vocabulary);
     of->sides[0] =
         (side){.name = "input", .offsets = set->input_offsets, .tokens = set->input, .nodes = &set->input_tree};
     of->sides[1] =
@@ -144,8 +131,6 @@ static locus_status take_portrait(portrait *of, locus_error *error) {
     if (of->form == PROBLEMS && drawn->options != NULL && set->input_offsets[set->samples] > 0)
         of->sequence = drawn->options->problems.sequence;
     locus_status status = count_kinds(set, most, &of->kinds, error);
-    if (status == LOCUS_OK && of->form == PROBLEMS)
-        status = find_common(set, of->vocabulary, &of->chance, error);
     status = status == LOCUS_OK ? measure_side(&of->sides[0], set->samples, error) : status;
     return status == LOCUS_OK ? measure_side(&of->sides[1], set->samples, error) : status;
 }

@@ -100,16 +100,20 @@ static size_t most_common(const lab_dataset *set, size_t tokens, size_t first, s
     return most;
 }
 
-double lab_dataset_chance(const lab_dataset *set, size_t vocabulary) {
-    if (set->images.pixels != NULL || set->labels != NULL)
-        return class_chance(set);
+double lab_dataset_common(const lab_dataset *set, size_t vocabulary, size_t ends) {
     if (set->target_offsets == NULL || set->samples == 0)
         return 0.0;
-    size_t ends = set->target_tree.parents == NULL ? set->samples : 0; /* words have one end token each */
     size_t tokens = set->target_offsets[set->samples], most = ends;
     for (size_t first = 0; first < vocabulary; first += COUNTED) {
         const size_t count = most_common(set, tokens, first, vocabulary);
         most = count > most ? count : most;
     }
-    return (double)most / (double)(tokens + ends);
+    return tokens + ends > 0 ? (double)most / (double)(tokens + ends) : 0.0;
+}
+
+double lab_dataset_chance(const lab_dataset *set, size_t vocabulary) {
+    if (set->images.pixels != NULL || set->labels != NULL)
+        return class_chance(set);
+    /* Words have one end token each. */
+    return lab_dataset_common(set, vocabulary, set->target_tree.parents == NULL ? set->samples : 0);
 }

@@ -205,5 +205,7 @@ void lab_dataset_destroy(lab_dataset *set);
 /* What guessing scores: of words and trees the share of the most common target token (the end token of words counts),
  * else of the most common class. 0 of sequences. Not for problems, which it would give an end token. */
 double lab_dataset_chance(const lab_dataset *set, size_t vocabulary);
+/* The share of the most common one of the target tokens and so many end tokens. */
+double lab_dataset_common(const lab_dataset *set, size_t vocabulary, size_t ends);
 
 #endif

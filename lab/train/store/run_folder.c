@@ -43,11 +43,15 @@ locus_status lab_run_name_check(const char *name, locus_error *error) {
                           "the name '%.60s' is no file name: use letters, digits, dots and dashes", name);
 }
 
+static size_t print_path(char *path, size_t size, const char *folder, const char *name, const char *file) {
+    return (size_t)snprintf(path, size, "%s/%s%s%s", folder, name, file == NULL ? "" : "/", file == NULL ? "" : file);
+}
+
 char *lab_run_path(const char *folder, const char *name, const char *file) {
-    const size_t size = strlen(folder) + strlen(name) + (file == NULL ? 0 : strlen(file)) + 3;
+    const size_t size = print_path(NULL, 0, folder, name, file) + 1;
     char *path = malloc(size);
     if (path != NULL)
-        snprintf(path, size, "%s/%s%s%s", folder, name, file == NULL ? "" : "/", file == NULL ? "" : file);
+        print_path(path, size, folder, name, file);
     return path;
 }
 
@@ -60,8 +64,7 @@ static bool is_folder(const char *path) {
 
 /* As lab_run_path, without asking for memory. False: no file has so long a path. */
 static bool put_path(char path[PATH_MAX], const char *folder, const char *name, const char *file) {
-    return snprintf(path, PATH_MAX, "%s/%s%s%s", folder, name, file == NULL ? "" : "/", file == NULL ? "" : file) <
-           PATH_MAX;
+    return print_path(path, PATH_MAX, folder, name, file) < PATH_MAX;
 }
 
 bool lab_run_has_folder(const char *folder, const char *name) {

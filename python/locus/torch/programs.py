@@ -302,10 +302,7 @@ class _Plain:
     def __init__(self, sizes: _Sizes) -> None:
         self.sizes, self.causal = sizes, sizes.causal and sizes.m > 1
 
-    def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned) -> Tensor:
-        return self.of(q, k, v, False)
-
-    def of(self, q: Tensor, k: Tensor, v: Tensor, apart: bool) -> Tensor:
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, parameters: Learned, apart: bool = False) -> Tensor:
         return attended(q, k, v, None, self.causal, self.sizes.scale, apart)
 
 
@@ -328,8 +325,9 @@ class Program:
         if capturing():
             _captured[id(self)] = self
         if self.tables is not None:
-            if self.apart and _risky(q, k, v) and turning.by_kernel(q, k):
-                return self.scores.of(*turning.turn(q, k, self.tables, True, True), v, True)
+            if self.apart and _risky(q, k, v) and turning.kernel_takes(q, k):
+                q, k = turning.turn(q, k, self.tables, True, True)
+                return self.scores(q, k, v, raw, parameters, True)
             q, k = turning.turn(q, k, self.tables, self.by_kernel)
         return self.scores(q, k, v, raw, parameters)
 

@@ -208,16 +208,16 @@ def _compiles(dtype: torch.dtype, device: torch.device) -> bool:
     return _known[dtype, device]
 
 
-def by_kernel(q: Tensor, k: Tensor) -> bool:
-    """Whether the kernel turns them, if it serves: it knows no tangents of forward mode."""
+def kernel_takes(q: Tensor, k: Tensor) -> bool:
+    """Whether the kernel turns these, where it serves: it knows no tangents of forward mode."""
     return q.numel() > 0 and k.numel() > 0 and q.shape[0] <= _MOST_SEQUENCES and forward_ad._current_level < 0
 
 
-def turn(q: Tensor, k: Tensor, tables: Tuple[Table, Table], kernel_wanted: bool, apart: bool = False
+def turn(q: Tensor, k: Tensor, tables: Tuple[Table, Table], by_kernel: bool, apart: bool = False
          ) -> Tuple[Tensor, Tensor]:
     """q and k [sequences, heads, length, dim], each by its table. `apart`: queries get a gap behind each row, which tensors
     of callers do not have; where the kernel turns them only."""
-    if not (kernel_wanted and by_kernel(q, k)):
+    if not (by_kernel and kernel_takes(q, k)):
         of_q, of_k = tables
         return plain(q, of_q.both, of_q.partner, of_q.step), plain(k, of_k.both, of_k.partner, of_k.step)
     return _by_kernel(q, k, tables, False, apart)
