@@ -140,11 +140,18 @@ static locus_status one_step(subject *s, uint64_t step, locus_error *error) {
     return s->config.shards == 0 ? whole_step(s, step, error) : lab_sharing_step(&s->sharing, &shared, &score, error);
 }
 
+/* As a step does when it begins and when it ends. */
+static void release_gradients(subject *s) {
+    if (lab_ranks_count(s->ranks) > 1)
+        lab_model_gradients_release(s->model);
+}
+
 static locus_status shards_of(subject *s, uint64_t step, locus_error *error) {
     locus_status status = LOCUS_OK;
+    release_gradients(s);
     for (size_t i = 0; status == LOCUS_OK && i < s->sharing.own_shards; i++) {
         const lab_cut cut = {s->sharing.first_shard + i, s->sharing.shards};
-        const lab_shard_key key = {0, (uint32_t)step, (uint32_t)cut.index};
+        const lab_shard_key key = {0, (uint32_t)step, (uint32_t)cut.index, lab_ranks_count(s->ranks) > 1};
         const lab_batch *batch;
         lab_score score = {0};
         status = lab_feed_cut(&s->feed, step, cut, &batch, error);
@@ -176,6 +183,7 @@ static locus_status evaluate(subject *s, uint64_t step, locus_error *error) {
     const lab_batch *batch;
     lab_score score = {0};
     (void)step;
+    release_gradients(s);
     const locus_status status = lab_feed_slice(&s->scoring, 0, s->dev.samples, &batch, error);
     return status == LOCUS_OK ? lab_model_evaluate(s->model, batch, &score, error) : status;
 }

@@ -12,22 +12,20 @@ static size_t larger(size_t a, size_t b) {
 }
 
 /* Without a backward nothing is kept: a join needs what stands on the stream before it, so two take turns. */
-static void place_joins(lab_arena *arena, lab_stack *stack, bool keep) {
+static void place_join(lab_arena *arena, lab_stack *stack, size_t j, bool keep) {
     const size_t T = stack->tokens, D = stack->dim;
-    for (size_t j = 0; j <= stack->sublayer_count; ++j) {
-        lab_stream_join *join = &stack->joins[j];
-        const lab_stream_join *again = !keep && j >= 3 ? &stack->joins[j - 2] : NULL;
-        bool norm = join->norm.gain != NULL;
-        join->sum = again ? again->sum : lab_arena_floats(arena, T * D);
-        join->packed = keep && stack->leaves_out && stack->stream_is_y ? lab_arena_floats(arena, T * D) : NULL;
-        if (norm && again && again->norm.gain) {
-            join->y = again->y, join->mean = again->mean, join->inverse = again->inverse;
-            continue;
-        }
-        join->y = norm ? lab_arena_floats(arena, T * D) : join->sum;
-        join->mean = norm ? lab_arena_floats(arena, T) : NULL;
-        join->inverse = norm ? lab_arena_floats(arena, T) : NULL;
+    lab_stream_join *join = &stack->joins[j];
+    const lab_stream_join *again = !keep && j >= 3 ? &stack->joins[j - 2] : NULL;
+    bool norm = join->norm.gain != NULL;
+    join->sum = again ? again->sum : lab_arena_floats(arena, T * D);
+    join->packed = keep && stack->leaves_out && stack->stream_is_y ? lab_arena_floats(arena, T * D) : NULL;
+    if (norm && again && again->norm.gain) {
+        join->y = again->y, join->mean = again->mean, join->inverse = again->inverse;
+        return;
     }
+    join->y = norm ? lab_arena_floats(arena, T * D) : join->sum;
+    join->mean = norm ? lab_arena_floats(arena, T) : NULL;
+    join->inverse = norm ? lab_arena_floats(arena, T) : NULL;
 }
 
 static void place_sublayer(lab_arena *arena, const lab_stack *stack, lab_sublayer *sublayer) {
@@ -53,9 +51,10 @@ static const lab_sublayer *alike(const lab_stack *stack, size_t s) {
     return NULL;
 }
 
+/* In the order in which they are computed, so that a backward is done with all that stands behind where it is. */
 static void place_stack(lab_arena *arena, lab_stack *stack, bool keep) {
-    place_joins(arena, stack, keep);
-    for (size_t s = 0; s < stack->sublayer_count; ++s) {
+    place_join(arena, stack, 0, keep);
+    for (size_t s = 0; s < stack->sublayer_count; place_join(arena, stack, ++s, keep)) {
         lab_sublayer *own = &stack->sublayers[s];
         const lab_sublayer *first = keep ? NULL : alike(stack, s);
         if (first == NULL) {

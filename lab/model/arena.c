@@ -36,3 +36,10 @@ void *lab_block_allocate(size_t bytes) {
 #endif
     return block;
 }
+
+void lab_block_release(void *from, const void *to) {
+    const uintptr_t first = ((uintptr_t)from + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    const uintptr_t end = (uintptr_t)to / LARGE_PAGE * LARGE_PAGE;
+    if (first < end)
+        (void)madvise((unsigned char *)from + (first - (uintptr_t)from), end - first, MADV_DONTNEED);
+}

@@ -240,6 +240,14 @@ float *lab_model_gradients(lab_model *model) {
     return model->gradients;
 }
 
+void lab_model_gradients_release(lab_model *model) {
+    lab_block_release(model->gradients, model->gradients + model->elements);
+}
+
+void lab_model_activations_release(lab_model *model) {
+    lab_block_release(model->arena.block, model->arena.block + model->arena.capacity);
+}
+
 locus_status lab_model_update(lab_model *model, locus_error *error) {
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < model->encoding_count && status == LOCUS_OK; ++i) {

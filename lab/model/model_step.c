@@ -19,8 +19,12 @@ locus_status lab_model_train(lab_model *model, const lab_batch *batch, uint64_t 
 
 locus_status lab_model_train_shard(lab_model *model, const lab_batch *batch, const lab_shard_key *key, lab_score *score,
                                    locus_error *error) {
-    const lab_batch_pass pass = {
-        .training = true, .summed = true, .seed = key->seed, .step = key->step, .shard = key->shard};
+    const lab_batch_pass pass = {.training = true,
+                                 .summed = true,
+                                 .seed = key->seed,
+                                 .step = key->step,
+                                 .shard = key->shard,
+                                 .releases = key->releases};
     return batch_run(model, batch, &pass, score, error);
 }
 

@@ -104,6 +104,8 @@ static locus_status backward(lab_model *model, const lab_batch *batch, lab_stack
     status = lab_tokens_embed_backward(model, &model->decoder, model->step.input, lab_run_token_plan(decoder), error);
     if (status != LOCUS_OK)
         return status;
+    const size_t released = lab_stack_releasable(decoder->stack);
+    encoder->releases = decoder->releases > released ? decoder->releases - released : 0;
     encoder->end = memory_backward;
     status = lab_stack_backward(encoder, error);
     if (status != LOCUS_OK)

@@ -122,6 +122,7 @@ typedef struct lab_stack_run {
     double attention_dropout;
     locus_dropout attention_dropout_on;
     const lab_attention_watch *watch; /* NULL: nobody looks */
+    size_t releases; /* bytes of activations that the backward, when it is done with them, gives back to the system */
     locus_workspace workspace;
     lab_stack_end *end;
     void *end_context;
@@ -175,6 +176,9 @@ locus_status lab_stack_forward(const lab_stack_run *run, locus_error *error);
 /* The end writes dL/dy of the last join to stack->gy. The gradient with respect to the embedded tokens is left in
  * branch[0]. */
 locus_status lab_stack_backward(const lab_stack_run *run, locus_error *error);
+
+/* Bytes that a backward could give back. */
+size_t lab_stack_releasable(const lab_stack *stack);
 
 /* Bytes of workspace for the stack's attentions. */
 size_t lab_stack_workspace(const lab_stack_run *run, bool backward);

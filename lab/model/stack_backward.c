@@ -7,6 +7,7 @@
  * First the gradients of activations, chunk by chunk in one parallel loop; then the weights' gradients of the whole
  * segment in a second one; then the sums over tokens (biases, gains, shifts) are folded. Every gradient is
  * overwritten. */
+#include "model/arena.h"
 #include "model/stack.h"
 #include <string.h>
 
@@ -241,6 +242,23 @@ static void segment_run(const lab_stack_run *run, const segment *part) {
     vector_gradients(part);
 }
 
+/* What the stack gave stays: its owner may need it. */
+static size_t bytes_behind(const lab_stack *stack, const lab_sublayer *sublayer) {
+    return (size_t)((const unsigned char *)stack->joins[stack->sublayer_count].sum -
+                    (const unsigned char *)sublayer->projected.data);
+}
+
+size_t lab_stack_releasable(const lab_stack *stack) {
+    return bytes_behind(stack, stack->sublayers);
+}
+
+/* All that stands behind the attention's input is done with. */
+static void release(const lab_stack_run *run, const lab_sublayer *attention) {
+    const size_t all = bytes_behind(run->stack, attention), most = all < run->releases ? all : run->releases;
+    unsigned char *end = (unsigned char *)run->stack->joins[run->stack->sublayer_count].sum;
+    lab_block_release(end - most, end);
+}
+
 locus_status lab_stack_backward(const lab_stack_run *run, locus_error *error) {
     const lab_stack *stack = run->stack;
     segment part = segment_make(run, stack->sublayer_count);
@@ -251,6 +269,7 @@ locus_status lab_stack_backward(const lab_stack_run *run, locus_error *error) {
         locus_status status = lab_attend_backward(run, part.attention, error);
         if (status != LOCUS_OK)
             return status;
+        release(run, part.attention);
         part = segment_make(run, (size_t)(part.attention - stack->sublayers));
     }
 }

@@ -123,6 +123,7 @@ static locus_status checkpoint_shared(lab_session *session, locus_error *error) 
                      .slices = {session->optimizer.first, session->optimizer.second, session->best},
                      .count = session->state.best_step > 0 ? 3 : 2};
     locus_status status = LOCUS_OK;
+    lab_model_activations_release(session->model); /* of scores: what is gathered needs their room */
     if (session->leads) {
         status = write_files(session, &checkpoint, (lab_array_source){bring, &all}, lab_model_gradients(session->model),
                              error);

@@ -35,12 +35,16 @@ void lab_sharing_close(lab_sharing *sharing) {
     memset(sharing, 0, sizeof *sharing);
 }
 
+static bool shared(const lab_sharing *sharing) {
+    return lab_ranks_count(sharing->ranks) > 1;
+}
+
 /* ---- the shards of a rank ---- */
 
 static locus_status shard_compute(const lab_sharing *sharing, const lab_shared_step *step, size_t shard,
                                   lab_vote *total, locus_error *error) {
     const lab_model_config *config = lab_model_get_config(step->model);
-    const lab_shard_key key = {step->seed, (uint32_t)step->step, (uint32_t)shard};
+    const lab_shard_key key = {step->seed, (uint32_t)step->step, (uint32_t)shard, shared(sharing)};
     const lab_batch *batch;
     lab_score score = {0};
     locus_status status = lab_feed_cut(step->feed, step->step, (lab_cut){shard, sharing->shards}, &batch, error);
@@ -126,9 +130,16 @@ static locus_status update(const lab_sharing *sharing, const lab_shared_step *st
                               : status;
 }
 
+/* Alone, memory is kept: taking it back costs a little time. */
+static void release_gradients(const lab_sharing *sharing, lab_model *model) {
+    if (shared(sharing))
+        lab_model_gradients_release(model);
+}
+
 locus_status lab_sharing_step(lab_sharing *sharing, const lab_shared_step *step, lab_shared_score *score,
                               locus_error *error) {
     lab_vote total = {0};
+    release_gradients(sharing, step->model); /* a checkpoint's numbers may have stood there */
     locus_status status = shards_compute(sharing, step, &total, error);
     status = lab_ranks_agree(sharing->ranks, status, &total, error);
     if (status == LOCUS_OK && !isfinite(total.sum))
@@ -140,6 +151,7 @@ locus_status lab_sharing_step(lab_sharing *sharing, const lab_shared_step *step,
     status = update(sharing, step, score, error);
     if (status == LOCUS_OK)
         status = lab_model_update(step->model, error);
+    release_gradients(sharing, step->model); /* scores need none */
     return lab_ranks_agree(sharing->ranks, status, NULL, error);
 }
 
