@@ -337,13 +337,17 @@ static int open_uri(lab_store *store, bool immutable) {
     return code;
 }
 
-/* Nobody writes: no log stands beside the store. */
-static bool is_quiet(const lab_store *store) {
+static bool stands_beside(const lab_store *store, const char *ending) {
     struct stat facts;
-    char *log = sqlite3_mprintf("%s-wal", store->path);
-    const bool quiet = log != NULL && (stat(log, &facts) != 0 || facts.st_size == 0);
-    sqlite3_free(log);
-    return quiet;
+    char *path = sqlite3_mprintf("%s%s", store->path, ending);
+    const bool there = path == NULL || (stat(path, &facts) == 0 && facts.st_size > 0);
+    sqlite3_free(path);
+    return there;
+}
+
+/* Nobody writes, and nobody was killed while writing: no log stands beside the store, and no journal. */
+static bool is_quiet(const lab_store *store) {
+    return !stands_beside(store, "-wal") && !stands_beside(store, "-journal");
 }
 
 /* SQLite makes a log, and an index of it, beside a store even to read it; where it may not, the file alone is all that
@@ -402,9 +406,22 @@ locus_status lab_store_open_reading(lab_store **store, const char *path, locus_e
     return open_store(store, path, may_be_written(path) ? open_database : open_sealed, error);
 }
 
+locus_status lab_store_fill(lab_store *store, locus_error *error) {
+    int64_t runs;
+    const locus_status status = lab_store_integer(store, "SELECT EXISTS(SELECT 1 FROM run)", &runs, error);
+    if (status != LOCUS_OK || runs > 0)
+        return status;
+    sqlite3_busy_timeout(store->database, 0);
+    store->filling = sqlite3_exec(store->database, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL) == SQLITE_OK;
+    sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
+    return LOCUS_OK;
+}
+
 void lab_store_close(lab_store **store) {
     if (store == NULL || *store == NULL)
         return;
+    if ((*store)->filling) /* else whoever opens it next does it */
+        sqlite3_exec((*store)->database, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
     sqlite3_close((*store)->database);
     sqlite3_free((*store)->source);
     free((*store)->path);

@@ -16,7 +16,13 @@ struct lab_store {
     char *path;
     char *source;                 /* what it is open by, a path or a URI; sqlite3_free() */
     bool imports, notes, parents; /* it has these tables; one that may only be read can lack them */
+    bool filling;                 /* lab_store_fill */
 };
+
+/* A store that has no runs yet: what is written goes to its place at once, not to the log first, and others wait as
+ * long as a transaction takes. Until it is closed. Where it has runs, or somebody else has it open, all stays as it
+ * is. */
+locus_status lab_store_fill(lab_store *store, locus_error *error);
 
 /* SQLite's result code as a clear line. */
 locus_status lab_store_fail(lab_store *store, int code, locus_error *error);
