@@ -329,11 +329,13 @@ static void test_new_store(void **state) {
     assert_int_equal(assert_run("next", STEPS, 2, false), 4);
 }
 
-static void assert_journal(const char *wanted) {
+static void assert_setting(const char *name, const char *wanted) {
+    char sql[64];
     sqlite3 *database;
     sqlite3_stmt *statement;
+    snprintf(sql, sizeof sql, "PRAGMA %s", name);
     assert_int_equal(sqlite3_open(here_path, &database), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(database, "PRAGMA journal_mode", -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statement, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     assert_string_equal(sqlite3_column_text(statement, 0), wanted);
     assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
@@ -349,18 +351,19 @@ static void test_journal(void **state) {
     lab_store_close(&other);
     lab_store *reader = open_at(here_path);
     assert_merge(false, (lab_merge_result){.added = 1, .unfinished = 1});
-    assert_journal("wal");
+    assert_setting("journal_mode", "wal");
     lab_store_close(&reader);
     assert_merge(false, (lab_merge_result){.known = 1, .unfinished = 1});
-    assert_journal("wal");
+    assert_setting("journal_mode", "wal");
     lab_store_close(&store);
     assert_int_equal(unlink(here_path), 0);
     store = open_at(here_path);
     assert_merge(false, (lab_merge_result){.added = 1, .unfinished = 1});
-    assert_journal("delete");
+    assert_setting("journal_mode", "delete");
     assert_merge(false, (lab_merge_result){.known = 1, .unfinished = 1});
     lab_store_close(&store);
-    assert_journal("wal");
+    assert_setting("journal_mode", "wal");
+    assert_setting("page_size", "4096");
     store = open_at(here_path);
 }
 
@@ -406,6 +409,7 @@ static void test_large_store(void **state) {
             spoil_there();
         assert_merge(false, (lab_merge_result){.added = 1});
         assert_int_equal(assert_run("two", STEPS, 2, true), spoilt ? 1 : 2);
+        assert_setting("page_size", "16384");
     }
 }
 

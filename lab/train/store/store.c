@@ -13,6 +13,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -380,9 +381,17 @@ static bool may_be_written(const char *path) {
 
 /* ---- a store's life ---- */
 
+/* SQLite counts the memory that it has, behind a lock that all threads share, which is asked for with every row. Nobody
+ * reads the count. Refused, as any such choice is, once SQLite runs. */
+static void count_no_memory(void) {
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 typedef locus_status open_function(lab_store *store, locus_error *error);
 
 static locus_status open_store(lab_store **store, const char *path, open_function *function, locus_error *error) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, count_no_memory);
     *store = NULL;
     lab_store *opened = calloc(1, sizeof *opened);
     if (opened == NULL || (opened->path = strdup(path)) == NULL) {
@@ -406,7 +415,7 @@ locus_status lab_store_open_reading(lab_store **store, const char *path, locus_e
     return open_store(store, path, may_be_written(path) ? open_database : open_sealed, error);
 }
 
-locus_status lab_store_fill(lab_store *store, locus_error *error) {
+locus_status lab_store_fill(lab_store *store, bool much, locus_error *error) {
     int64_t runs;
     const locus_status status = lab_store_integer(store, "SELECT EXISTS(SELECT 1 FROM run)", &runs, error);
     if (status != LOCUS_OK || runs > 0)
@@ -414,7 +423,9 @@ locus_status lab_store_fill(lab_store *store, locus_error *error) {
     sqlite3_busy_timeout(store->database, 0);
     store->filling = sqlite3_exec(store->database, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL) == SQLITE_OK;
     sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
-    return LOCUS_OK;
+    return store->filling && much
+               ? lab_store_execute(store, "PRAGMA page_size = 16384; VACUUM; PRAGMA cache_size = -65536", error)
+               : LOCUS_OK;
 }
 
 void lab_store_close(lab_store **store) {

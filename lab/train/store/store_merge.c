@@ -535,6 +535,12 @@ static void allow_files(void) {
     }
 }
 
+static locus_status prepare(const merge *m) {
+    int64_t pages = 0;
+    const locus_status status = lab_store_integer(m->other, "PRAGMA page_count", &pages, m->error);
+    return status == LOCUS_OK ? lab_store_fill(m->store, pages > LAB_STORE_CHECKED_PAGES, m->error) : status;
+}
+
 locus_status lab_store_merge(lab_store *store, const lab_merge_request *request, lab_merge_result *result,
                              locus_error *error) {
     merge m = {.store = store, .request = request, .result = result, .error = error};
@@ -546,7 +552,7 @@ locus_status lab_store_merge(lab_store *store, const lab_merge_request *request,
         status = lab_fail_memory(error, "a path");
     status = status == LOCUS_OK ? list_items(&m) : status;
     if (status == LOCUS_OK) {
-        status = lab_store_fill(store, error);
+        status = prepare(&m);
         status = status == LOCUS_OK ? attach(&m) : status;
         status = status == LOCUS_OK ? take_all(&m) : status;
         detach(&m);

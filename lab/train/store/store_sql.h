@@ -20,9 +20,9 @@ struct lab_store {
 };
 
 /* A store that has no runs yet: what is written goes to its place at once, not to the log first, and others wait as
- * long as a transaction takes. Until it is closed. Where it has runs, or somebody else has it open, all stays as it
- * is. */
-locus_status lab_store_fill(lab_store *store, locus_error *error);
+ * long as a transaction takes. Until it is closed. If `much` comes, its pages are larger from now on, and more of them
+ * are kept in memory. Where it has runs, or somebody else has it open, all stays as it is. */
+locus_status lab_store_fill(lab_store *store, bool much, locus_error *error);
 
 /* SQLite's result code as a clear line. */
 locus_status lab_store_fail(lab_store *store, int code, locus_error *error);

@@ -112,9 +112,12 @@ static void tell(const fault_reference *reference, const fault *wanted, const ch
 
 /* ---- what lies in the folder ---- */
 
-/* What a training that goes on later may keep: its checkpoint and lock, the store's log. */
+/* What a training that goes on later may keep: its checkpoint and lock, the store's log. And a store's journal where
+ * nothing can be read any more, not even to take back what was begun: whoever opens the store next does it. */
 static bool may_be_kept(const fault_case *which, const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    if (strcmp(name, "locus.db-journal") == 0)
+        return true;
     return which->trains && name[0] != '.' && strstr(name, ".tmp") == NULL;
 }
 
