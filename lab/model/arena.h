@@ -19,8 +19,8 @@ lab_numbers lab_arena_numbers(lab_arena *arena, size_t count, bool half);
 /* A block of at least `bytes` bytes, aligned to a cache line, on large pages where the system has them; not zeroed.
  * NULL if there is no memory. Released by free. */
 void *lab_block_allocate(size_t bytes);
-/* Gives the large pages that lie wholly between the two places of a block back to the system. What stood there is lost;
- * memory comes again, as zeros, when something is written there. */
+/* Gives the large pages that lie wholly between the two places of a block back to the system. What stood there is lost,
+ * what stands there next is not defined. */
 void lab_block_release(void *from, const void *to);
 
 #endif

@@ -181,9 +181,9 @@ locus_status lab_model_train(lab_model *model, const lab_batch *batch, uint64_t 
 
 /* One of the shards that a step's batch is dealt to: the same, but gradients are of the summed cross-entropy, since a
  * mean over the batch is not known before all shards are; and dropout is drawn from (seed, step, shard). Shard 0 draws
- * as lab_model_train does. With `releases` as much memory of activations as gradients need goes back to the
- * system while the backward is done with the ones and makes the others; it comes again in the next pass, which costs a
- * little time. */
+ * as lab_model_train does. With `releases` the backward gives back to the system, as it is done with them, as
+ * many bytes of activations as gradients take, so that both never stand there in full. They come again in the next
+ * pass, which costs a little time. */
 enum { LAB_MOST_SHARDS = 1024 };
 typedef struct lab_shard_key {
     uint64_t seed;

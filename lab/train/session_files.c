@@ -111,6 +111,12 @@ static locus_status write_files(lab_session *session, const lab_checkpoint *chec
     return status == LOCUS_OK ? lab_session_save_row(session, LAB_RUN_STARTED, error) : status;
 }
 
+/* What is gathered takes the gradients' memory; scores were the last to use that of activations. */
+static void make_room(const lab_session *session) {
+    if (lab_ranks_count(session->ranks) > 1)
+        lab_model_activations_release(session->model);
+}
+
 static locus_status checkpoint_alone(lab_session *session, locus_error *error) {
     const lab_checkpoint checkpoint = {session->model, session->optimizer.first, session->optimizer.second,
                                        &session->state, session->best};
@@ -123,7 +129,7 @@ static locus_status checkpoint_shared(lab_session *session, locus_error *error) 
                      .slices = {session->optimizer.first, session->optimizer.second, session->best},
                      .count = session->state.best_step > 0 ? 3 : 2};
     locus_status status = LOCUS_OK;
-    lab_model_activations_release(session->model); /* of scores: what is gathered needs their room */
+    make_room(session);
     if (session->leads) {
         status = write_files(session, &checkpoint, (lab_array_source){bring, &all}, lab_model_gradients(session->model),
                              error);
@@ -147,6 +153,7 @@ locus_status lab_session_checkpoint(lab_session *session, locus_error *error) {
 locus_status lab_session_write_best(lab_session *session, locus_error *error) {
     float *best = lab_model_gradients(session->model);
     const lab_checkpoint kept = {session->model, NULL, NULL, &session->state, best};
+    make_room(session);
     locus_status status = lab_session_whole(session, session->best, best, error);
     if (status == LOCUS_OK && session->leads)
         status = lab_best_write(&kept, &session->config, session->best_path, error);

@@ -39,6 +39,12 @@ static bool shared(const lab_sharing *sharing) {
     return lab_ranks_count(sharing->ranks) > 1;
 }
 
+/* Alone, memory is kept: taking it back costs a little time. */
+static void release_gradients(const lab_sharing *sharing, lab_model *model) {
+    if (shared(sharing))
+        lab_model_gradients_release(model);
+}
+
 /* ---- the shards of a rank ---- */
 
 static locus_status shard_compute(const lab_sharing *sharing, const lab_shared_step *step, size_t shard,
@@ -92,8 +98,10 @@ static locus_status shards_compute(lab_sharing *sharing, const lab_shared_step *
         if (status != LOCUS_OK)
             break;
         const size_t level = add_waiting(sharing, gradients, i, &total->sum);
-        if (i + 1 < sharing->own_shards)
-            status = keep_waiting(sharing, level, gradients, total->sum, error);
+        if (i + 1 == sharing->own_shards)
+            break;
+        status = keep_waiting(sharing, level, gradients, total->sum, error);
+        release_gradients(sharing, step->model);
     }
     return status;
 }
@@ -128,12 +136,6 @@ static locus_status update(const lab_sharing *sharing, const lab_shared_step *st
     return status == LOCUS_OK ? lab_ranks_gather(sharing->ranks, values, sharing->elements * sizeof *values,
                                                  sharing->piece * sizeof *values, error)
                               : status;
-}
-
-/* Alone, memory is kept: taking it back costs a little time. */
-static void release_gradients(const lab_sharing *sharing, lab_model *model) {
-    if (shared(sharing))
-        lab_model_gradients_release(model);
 }
 
 locus_status lab_sharing_step(lab_sharing *sharing, const lab_shared_step *step, lab_shared_score *score,

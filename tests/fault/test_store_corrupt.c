@@ -202,10 +202,10 @@ static void damage(const char *name) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* A store of more than 8,192 pages is not read as a whole: its runs are counted. */
+/* A store of more than 32 MiB is not read as a whole: its runs are counted. */
 static void test_large(void **state) {
     (void)state;
-    run_sql("PRAGMA page_size = 512; CREATE TABLE filler(bytes BLOB); INSERT INTO filler VALUES(zeroblob(4300000)); "
+    run_sql("PRAGMA page_size = 512; CREATE TABLE filler(bytes BLOB); INSERT INTO filler VALUES(zeroblob(34000000)); "
             "DROP TABLE filler");
     make_store();
     damage("metric"); /* is found where a curve is read */

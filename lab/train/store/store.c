@@ -27,6 +27,7 @@
  * back keeps its own process waiting, too: the end of a training should not come after several such waits. */
 #define BUSY_MILLISECONDS 30000
 #define BUSY_AGAIN_MILLISECONDS 1000
+#define CHECKED_BYTES (32 << 20)
 
 void lab_store_time(char text[21]) {
     time_t now = time(NULL);
@@ -197,12 +198,22 @@ static locus_status check_schema(lab_store *store, bool reading, locus_error *er
     return status;
 }
 
+locus_status lab_store_large(lab_store *store, bool *large, locus_error *error) {
+    int64_t pages = 0, bytes = 0;
+    locus_status status = lab_store_integer(store, "PRAGMA page_count", &pages, error);
+    if (status == LOCUS_OK)
+        status = lab_store_integer(store, "PRAGMA page_size", &bytes, error);
+    *large = pages > CHECKED_BYTES / (bytes > 0 ? bytes : 1);
+    return status;
+}
+
 /* A store whose pages are damaged must be found now, not hours into a training. The check reads every page: a large
  * store (tens of MB) is only looked at by its schema and row counts. */
 static locus_status check_pages(lab_store *store, locus_error *error) {
-    int64_t pages, ignored;
-    locus_status status = lab_store_integer(store, "PRAGMA page_count", &pages, error);
-    if (status != LOCUS_OK || pages > LAB_STORE_CHECKED_PAGES)
+    int64_t ignored;
+    bool large;
+    locus_status status = lab_store_large(store, &large, error);
+    if (status != LOCUS_OK || large)
         return status != LOCUS_OK ? status : lab_store_integer(store, "SELECT count(*) FROM run", &ignored, error);
     sqlite3_stmt *statement;
     status = lab_store_prepare(store, &statement, "PRAGMA quick_check(1)", error);
@@ -281,6 +292,12 @@ static int open_path(lab_store *store) {
     return store->source == NULL ? SQLITE_NOMEM : sqlite3_open_v2(store->source, &store->database, flags, NULL);
 }
 
+/* While somebody fills the store without the log (lab_store_fill) it is used as it is. */
+static locus_status use_log(lab_store *store, locus_error *error) {
+    const int code = sqlite3_exec(store->database, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    return code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
 static locus_status open_database(lab_store *store, locus_error *error) {
     locus_status status = refuse_shared(store, error);
     status = status == LOCUS_OK ? make_folder(store->path, error) : status;
@@ -301,10 +318,9 @@ static locus_status open_database(lab_store *store, locus_error *error) {
     distrust(store->database);
     sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
     status = check_schema(store, false, error);
-    if (status == LOCUS_OK) {
-        status = lab_store_execute(
-            store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;", error);
-    }
+    status = status == LOCUS_OK ? use_log(store, error) : status;
+    if (status == LOCUS_OK)
+        status = lab_store_execute(store, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", error);
     status = status == LOCUS_OK ? check_pages(store, error) : status;
     status = status == LOCUS_OK ? add_missing(store, error) : status;
     return status == LOCUS_OK ? look_around(store, error) : status;
@@ -418,21 +434,24 @@ locus_status lab_store_open_reading(lab_store **store, const char *path, locus_e
 locus_status lab_store_fill(lab_store *store, bool much, locus_error *error) {
     int64_t runs;
     const locus_status status = lab_store_integer(store, "SELECT EXISTS(SELECT 1 FROM run)", &runs, error);
-    if (status != LOCUS_OK || runs > 0)
+    if (status != LOCUS_OK || runs > 0 || store->filling)
         return status;
     sqlite3_busy_timeout(store->database, 0);
-    store->filling = sqlite3_exec(store->database, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL) == SQLITE_OK;
+    store->filling = sqlite3_exec(store->database, "PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA", NULL,
+                                  NULL, NULL) == SQLITE_OK;
+    if (store->filling && much) /* it goes without, too */
+        sqlite3_exec(store->database, "PRAGMA cache_size = -65536; PRAGMA page_size = 16384; VACUUM", NULL, NULL, NULL);
     sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
-    return store->filling && much
-               ? lab_store_execute(store, "PRAGMA page_size = 16384; VACUUM; PRAGMA cache_size = -65536", error)
-               : LOCUS_OK;
+    return LOCUS_OK;
 }
 
 void lab_store_close(lab_store **store) {
     if (store == NULL || *store == NULL)
         return;
-    if ((*store)->filling) /* else whoever opens it next does it */
+    if ((*store)->filling) { /* else whoever opens it next does it */
+        sqlite3_busy_timeout((*store)->database, BUSY_AGAIN_MILLISECONDS);
         sqlite3_exec((*store)->database, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    }
     sqlite3_close((*store)->database);
     sqlite3_free((*store)->source);
     free((*store)->path);

@@ -244,10 +244,10 @@ static void *check_main(void *context) {
 }
 
 static locus_status check_begin(const merge *m, part_check *check) {
-    int64_t pages = 0;
+    bool large;
     *check = (part_check){.path = m->request->path, .whole = true};
-    const locus_status status = lab_store_integer(m->store, "PRAGMA part.page_count", &pages, m->error);
-    if (status != LOCUS_OK || pages <= LAB_STORE_CHECKED_PAGES)
+    const locus_status status = lab_store_large(m->other, &large, m->error);
+    if (status != LOCUS_OK || !large)
         return status;
     check->whole = false;
     check->beside = pthread_create(&check->thread, NULL, check_main, check) == 0;
@@ -274,13 +274,19 @@ static locus_status copy_curves(merge *m) {
     status = check_begin(m, &check);
     if (status != LOCUS_OK)
         return status;
-    status = lab_store_execute(m->store, "INSERT INTO main.metric SELECT * FROM part.metric", m->error);
+    locus_error refused;
+    status = lab_store_execute(m->store, "INSERT INTO main.metric SELECT * FROM part.metric", &refused);
     const locus_status checked = check_end(m, &check);
+    if (checked != LOCUS_OK)
+        return checked;
     m->curves = check.whole;
-    const bool rolled_back = sqlite3_get_autocommit(m->store->database) != 0; /* as a full disk does */
-    if (checked != LOCUS_OK || check.whole || rolled_back)
-        return checked != LOCUS_OK ? checked : status;
-    return lab_store_execute(m->store, "DELETE FROM main.metric", m->error);
+    if (status != LOCUS_OK &&
+        (check.whole || sqlite3_get_autocommit(m->store->database) != 0)) { /* as on a full disk */
+        if (m->error != NULL)
+            *m->error = refused;
+        return status;
+    }
+    return check.whole ? LOCUS_OK : lab_store_execute(m->store, "DELETE FROM main.metric", m->error);
 }
 
 /* Curves of runs that were left out, or that belong to another one by now; found run by run, not row by row. */
@@ -535,10 +541,13 @@ static void allow_files(void) {
     }
 }
 
+/* Each file that comes is a transaction of its own, which the log makes cheaper. */
 static locus_status prepare(const merge *m) {
-    int64_t pages = 0;
-    const locus_status status = lab_store_integer(m->other, "PRAGMA page_count", &pages, m->error);
-    return status == LOCUS_OK ? lab_store_fill(m->store, pages > LAB_STORE_CHECKED_PAGES, m->error) : status;
+    bool large;
+    if (m->request->checkpoints)
+        return LOCUS_OK;
+    const locus_status status = lab_store_large(m->other, &large, m->error);
+    return status == LOCUS_OK ? lab_store_fill(m->store, large, m->error) : status;
 }
 
 locus_status lab_store_merge(lab_store *store, const lab_merge_request *request, lab_merge_result *result,

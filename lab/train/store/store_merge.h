@@ -30,10 +30,10 @@ typedef struct lab_merge_result {
 /* Whether a file begins as a store does. */
 bool lab_store_is_one(const char *path);
 
-/* One transaction, for which others wait if the store had no runs before: after a failure, or a kill, the store has all
- * of the file's runs or none. Files are copied after it: after a failure there the runs are in the store, and the same
- * call again copies what is missing. ARGUMENT for a conflict, naming both runs; IO for a file that is no store, a full
- * disk, or a run that somebody trains. */
+/* One transaction, for which others may have to wait if the store had no runs before (lab_store_fill): after a
+ * failure, or a kill, the store has all of the file's runs or none. Files are copied after it: after a failure there
+ * the runs are in the store, and the same call again copies what is missing. ARGUMENT for a conflict, naming both runs;
+ * IO for a file that is no store, a full disk, or a run that somebody trains. */
 locus_status lab_store_merge(lab_store *store, const lab_merge_request *request, lab_merge_result *result,
                              locus_error *error);
 

@@ -8,9 +8,6 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
-/* A store of so many pages or fewer is checked page by page when it is opened. */
-enum { LAB_STORE_CHECKED_PAGES = 8192 };
-
 struct lab_store {
     sqlite3 *database;
     char *path;
@@ -19,8 +16,11 @@ struct lab_store {
     bool filling;                 /* lab_store_fill */
 };
 
-/* A store that has no runs yet: what is written goes to its place at once, not to the log first, and others wait as
- * long as a transaction takes. Until it is closed. If `much` comes, its pages are larger from now on, and more of them
+/* One of 32 MiB or less is checked page by page when it is opened, a larger one is not. */
+locus_status lab_store_large(lab_store *store, bool *large, locus_error *error);
+
+/* A store that has no runs yet: what is written goes to its place at once, not to the log first, and others wait
+ * while a transaction does. Until it is closed. If `much` comes, its pages are larger from now on, and more of them
  * are kept in memory. Where it has runs, or somebody else has it open, all stays as it is. */
 locus_status lab_store_fill(lab_store *store, bool much, locus_error *error);
 

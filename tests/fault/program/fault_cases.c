@@ -138,6 +138,12 @@
         .name = "runs import store", .prepare = ONE_RUN "cp -R runs part && $LOCUS runs delete one --quiet", \
         .words = {"runs", "import", "part/locus.db", "--checkpoints", "--quiet"}, .in_short = true \
     }
+/* Rows alone, into a store without runs: it is filled without its log. */
+#define CASE_FILL \
+    { \
+        .name = "runs import rows", .prepare = ONE_RUN "cp -R runs part && $LOCUS runs delete one --quiet", \
+        .words = {"runs", "import", "part/locus.db", "--quiet"}, .in_short = true \
+    }
 /* A finished run takes the place of an unfinished one, which has a checkpoint to go on from. */
 #define CASE_REPLACE(case_name, ...) \
     { \
@@ -217,6 +223,7 @@ const fault_case fault_allocation_cases[] = {
     CASE_EXPORT,
     CASE_TAKE_IN,
     CASE_MERGE,
+    CASE_FILL,
     /* Found there already, whole, and held against what the file says. */
     CASE_AGAIN,
     {.name = "runs diff", .prepare = TWO_RUNS, .words = {"runs", "diff", "one", "two"}},
@@ -258,8 +265,8 @@ const fault_case fault_allocation_cases[] = {
 };
 
 const fault_case fault_call_cases[] = {
-    CASE_ENCODE, CASE_IMPORT, CASE_DATA,   CASE_TEXT,   CASE_TRAIN,   CASE_EXPORT,    CASE_TAKE_IN,
-    CASE_MERGE,  CASE_AGAIN,  CASE_CURVES, CASE_REPORT, CASE_COMPARE, CASE_REPRODUCE, {.name = NULL},
+    CASE_ENCODE, CASE_IMPORT, CASE_DATA,   CASE_TEXT,   CASE_TRAIN,   CASE_EXPORT,    CASE_TAKE_IN,   CASE_MERGE,
+    CASE_FILL,   CASE_AGAIN,  CASE_CURVES, CASE_REPORT, CASE_COMPARE, CASE_REPRODUCE, {.name = NULL},
 };
 
 const fault_case fault_kill_cases[] = {
@@ -290,6 +297,7 @@ const fault_case fault_kill_cases[] = {
     CASE_EXPORT,
     CASE_TAKE_IN,
     CASE_MERGE,
+    CASE_FILL,
     CASE_REPLACE("runs import over", NULL),
     CASE_REPLACE("runs import over all", "--checkpoints"),
     CASE_COMPARE,

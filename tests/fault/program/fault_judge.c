@@ -114,31 +114,31 @@ static void tell(const fault_reference *reference, const fault *wanted, const ch
 
 /* What a training that goes on later may keep: its checkpoint and lock, the store's log. And a store's journal where
  * nothing can be read any more, not even to take back what was begun: whoever opens the store next does it. */
-static bool may_be_kept(const fault_case *which, const char *path) {
+static bool may_be_kept(const fault_case *which, const fault *wanted, const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
-    if (strcmp(name, "locus.db-journal") == 0)
+    if (wanted->kind == FAULT_CALL && wanted->lasting && strcmp(name, "locus.db-journal") == 0)
         return true;
     return which->trains && name[0] != '.' && strstr(name, ".tmp") == NULL;
 }
 
-/* Whether a file lies where it should not: it is neither one of the beginning nor one of the end, or, when all is done,
- * not one of the end. */
-static bool is_left(const fault_reference *reference, const char *path, bool through) {
+/* Whether a file lies where it should not: it is neither one of the beginning nor one of the end, or, when all is done
+ * (`wanted` is NULL), not one of the end. */
+static bool is_left(const fault_reference *reference, const fault *wanted, const char *path) {
     const bool old = fault_tree_find(&reference->before, path) != NULL;
     if (fault_tree_find(&reference->after, path) != NULL)
         return false;
-    return through || (!old && !may_be_kept(reference->which, path));
+    return wanted == NULL || (!old && !may_be_kept(reference->which, wanted, path));
 }
 
 /* The first such file. */
-static const char *find_left(const fault_reference *reference, bool through) {
+static const char *find_left(const fault_reference *reference, const fault *wanted) {
     static char found[1024];
     fault_tree now, temporary;
     fault_tree_list(&now, "work");
     fault_tree_list(&temporary, "tmp");
     found[0] = '\0';
     for (size_t i = 0; i < now.count && found[0] == '\0'; i++)
-        if (is_left(reference, now.files[i].path, through))
+        if (is_left(reference, wanted, now.files[i].path))
             snprintf(found, sizeof found, "%s", now.files[i].path);
     if (found[0] == '\0' && temporary.count > 0)
         snprintf(found, sizeof found, "TMPDIR/%s", temporary.files[0].path);
@@ -341,7 +341,7 @@ static void judge_after(const fault_reference *reference, const fault *wanted, f
         counts->wrong++;
         tell(reference, wanted, "the run after it", other);
     }
-    const char *left = first.may_leave ? NULL : find_left(reference, true);
+    const char *left = first.may_leave ? NULL : find_left(reference, NULL);
     if (left != NULL) {
         counts->left++;
         tell(reference, wanted, "left behind after the run after it", left);
@@ -358,7 +358,7 @@ bool fault_try(const fault_reference *reference, const fault *wanted, fault_coun
     counts->fired += fired;
     judge_end(reference, wanted, &run, counts);
     const bool killed = WIFSIGNALED(run.state);
-    const char *left = fault_shared->may_leave || killed ? NULL : find_left(reference, false);
+    const char *left = fault_shared->may_leave || killed ? NULL : find_left(reference, wanted);
     if (left != NULL) {
         counts->left++;
         tell(reference, wanted, "left behind", left);
