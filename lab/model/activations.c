@@ -51,22 +51,27 @@ static const lab_sublayer *alike(const lab_stack *stack, size_t s) {
     return NULL;
 }
 
-/* In the order in which they are computed, so that a backward is done with all that stands behind where it is. */
+static void place_next(lab_arena *arena, const lab_stack *stack, size_t s, bool keep) {
+    lab_sublayer *own = &stack->sublayers[s];
+    const lab_sublayer *first = keep ? NULL : alike(stack, s);
+    if (first == NULL) {
+        place_sublayer(arena, stack, own);
+        return;
+    }
+    own->projected = first->projected;
+    own->hidden = first->hidden;
+    own->context = first->context;
+    own->log_sum_exp = first->log_sum_exp;
+    if (own->kind == LAB_CROSS_ATTENTION) /* of all layers at once: the encoder's end makes them */
+        own->memory_projected = lab_arena_numbers(arena, stack->memory_tokens * 2 * stack->kv_dim, own->half);
+}
+
+/* In the order in which they are computed: a backward is done with all that stands behind the place where it is. */
 static void place_stack(lab_arena *arena, lab_stack *stack, bool keep) {
     place_join(arena, stack, 0, keep);
-    for (size_t s = 0; s < stack->sublayer_count; place_join(arena, stack, ++s, keep)) {
-        lab_sublayer *own = &stack->sublayers[s];
-        const lab_sublayer *first = keep ? NULL : alike(stack, s);
-        if (first == NULL) {
-            place_sublayer(arena, stack, own);
-            continue;
-        }
-        own->projected = first->projected;
-        own->hidden = first->hidden;
-        own->context = first->context;
-        own->log_sum_exp = first->log_sum_exp;
-        if (own->kind == LAB_CROSS_ATTENTION) /* of all layers at once: the encoder's end makes them */
-            own->memory_projected = lab_arena_numbers(arena, stack->memory_tokens * 2 * stack->kv_dim, own->half);
+    for (size_t s = 0; s < stack->sublayer_count; ++s) {
+        place_next(arena, stack, s, keep);
+        place_join(arena, stack, s + 1, keep);
     }
 }
 

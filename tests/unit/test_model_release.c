@@ -40,10 +40,6 @@ static lab_batch batch_make(void) {
                        .labels = labels};
 }
 
-static lab_model_config pair(void) {
-    return lab_model_default();
-}
-
 static lab_model_config deep(void) {
     lab_model_config config = lab_model_image_default();
     config.stochastic_depth = 0.3;
@@ -124,7 +120,7 @@ static void check(lab_model_config config) {
 
 static void test_pair(void **state) {
     (void)state;
-    check(pair());
+    check(lab_model_default());
 }
 
 static void test_decoder(void **state) {

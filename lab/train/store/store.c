@@ -207,6 +207,24 @@ locus_status lab_store_large(lab_store *store, bool *large, locus_error *error) 
     return status;
 }
 
+locus_status lab_store_whole(lab_store *store, bool *whole, locus_error *error) {
+    sqlite3_stmt *statement;
+    *whole = false;
+    locus_status status = lab_store_prepare(store, &statement, "PRAGMA quick_check(1)", error);
+    if (status != LOCUS_OK)
+        return status;
+    const int code = sqlite3_step(statement);
+    const char *answer = code == SQLITE_ROW ? lab_store_text(statement, 0) : "";
+    if (answer == NULL)
+        status = lab_fail_memory(error, "a store's check");
+    else if (code != SQLITE_ROW && (code & 0xff) != SQLITE_CORRUPT)
+        status = lab_store_fail(store, code, error);
+    else
+        *whole = strcmp(answer, "ok") == 0;
+    sqlite3_finalize(statement);
+    return status;
+}
+
 /* A store whose pages are damaged must be found now, not hours into a training. The check reads every page: a large
  * store (tens of MB) is only looked at by its schema and row counts. */
 static locus_status check_pages(lab_store *store, locus_error *error) {
@@ -215,15 +233,9 @@ static locus_status check_pages(lab_store *store, locus_error *error) {
     locus_status status = lab_store_large(store, &large, error);
     if (status != LOCUS_OK || large)
         return status != LOCUS_OK ? status : lab_store_integer(store, "SELECT count(*) FROM run", &ignored, error);
-    sqlite3_stmt *statement;
-    status = lab_store_prepare(store, &statement, "PRAGMA quick_check(1)", error);
-    if (status != LOCUS_OK)
-        return status;
-    int code = sqlite3_step(statement);
-    const unsigned char *answer = code == SQLITE_ROW ? sqlite3_column_text(statement, 0) : NULL;
-    bool good = answer != NULL && strcmp((const char *)answer, "ok") == 0;
-    sqlite3_finalize(statement);
-    return good ? LOCUS_OK : lab_store_fail(store, code == SQLITE_ROW ? SQLITE_CORRUPT : code, error);
+    bool whole;
+    status = lab_store_whole(store, &whole, error);
+    return status != LOCUS_OK || whole ? status : lab_store_fail(store, SQLITE_CORRUPT, error);
 }
 
 /* That many names a store has when nothing need be added. */

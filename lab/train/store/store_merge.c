@@ -221,24 +221,12 @@ typedef struct part_check {
     locus_error error;
 } part_check;
 
-static locus_status check_pages(lab_store *part, bool *whole, locus_error *error) {
-    sqlite3_stmt *statement;
-    locus_status status = lab_store_prepare(part, &statement, "PRAGMA quick_check(1)", error);
-    if (status != LOCUS_OK)
-        return status;
-    const int step = sqlite3_step(statement);
-    const char *found = step == SQLITE_ROW ? lab_store_text(statement, 0) : "";
-    *whole = found != NULL && strcmp(found, "ok") == 0;
-    sqlite3_finalize(statement);
-    return found != NULL ? LOCUS_OK : lab_fail_memory(error, "a store's check");
-}
-
 static void *check_main(void *context) {
     part_check *check = context;
     lab_store *part = NULL;
     check->status = lab_store_open_reading(&part, check->path, &check->error);
     if (check->status == LOCUS_OK)
-        check->status = check_pages(part, &check->whole, &check->error);
+        check->status = lab_store_whole(part, &check->whole, &check->error);
     lab_store_close(&part);
     return NULL;
 }

@@ -18,6 +18,8 @@ struct lab_store {
 
 /* One of 32 MiB or less is checked page by page when it is opened, a larger one is not. */
 locus_status lab_store_large(lab_store *store, bool *large, locus_error *error);
+/* That check, of every page. */
+locus_status lab_store_whole(lab_store *store, bool *whole, locus_error *error);
 
 /* A store that has no runs yet: what is written goes to its place at once, not to the log first, and others wait
  * while a transaction does. Until it is closed. If `much` comes, its pages are larger from now on, and more of them
