@@ -6,7 +6,7 @@
  *
  * step        a training step of task and budget, as `locus train` makes it, the exchange among it; --shards 0: of one
  *             process and a batch that is not dealt to shards. All steps are of the same batch.
- * processor   seconds of processor time of that step, of all threads of all ranks: what a busy machine says better
+ * processor   of the same steps: processor time of all threads of all ranks, which a busy machine says better
  * shard       forward and backward of the rank's shards, one step's, on the rank that takes longest and on average
  * exchange    sums of gradients and gathering of parameters, when all ranks begin together; bytes that rank 0 sends
  *             beside the least that it takes, 2 (R − 1) / R times the parameters
@@ -46,9 +46,14 @@ typedef struct times {
     double best, median;
 } times;
 
+/* What a round took: by the clock on the rank that took longest and on average, and of processor time on all together. */
+typedef struct measured {
+    times slowest, mean, processor;
+} measured;
+
 typedef struct result {
     size_t elements, sent;
-    times step, processor, shard, shard_mean, exchange, update, evaluate, checkpoint;
+    measured step, shard, exchange, update, evaluate, checkpoint;
     int64_t peak, largest;
 } result;
 
@@ -213,55 +218,34 @@ static double processor_seconds(void) {
     return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0 ? (double)now.tv_sec + 1e-9 * (double)now.tv_nsec : 0.0;
 }
 
-/* All ranks begin together; the first round touches new memory and is not counted. `mean`, if it is asked for, is over
- * ranks, and the other one of the slowest. */
-static locus_status measure(subject *s, timed *function, size_t rounds, times *slowest, times *mean,
-                            locus_error *error) {
-    static double most[MOST_STEPS], average[MOST_STEPS];
-    double *all = calloc(lab_ranks_count(s->ranks), sizeof *all);
+/* All ranks begin together; the first round touches new memory and is not counted. */
+static locus_status measure(subject *s, timed *function, size_t rounds, measured *found, locus_error *error) {
+    static double most[MOST_STEPS], average[MOST_STEPS], processor[MOST_STEPS];
+    const size_t ranks = lab_ranks_count(s->ranks);
+    double(*all)[2] = calloc(ranks, sizeof *all);
     locus_status status = all == NULL ? LOCUS_ERROR_MEMORY : LOCUS_OK;
     for (size_t i = 0; status == LOCUS_OK && i <= rounds; i++) {
-        double own = 0.0, sum = 0.0, high = 0.0;
+        double sum = 0.0, high = 0.0, busy = 0.0;
         status = lab_ranks_barrier(s->ranks, error);
-        const double began = lab_seconds();
+        const double began = lab_seconds(), busy_before = processor_seconds();
         if (status == LOCUS_OK)
             status = function(s, 0, error);
-        own = lab_seconds() - began;
+        const double own[2] = {lab_seconds() - began, processor_seconds() - busy_before};
         if (status == LOCUS_OK)
-            status = lab_ranks_collect(s->ranks, &own, sizeof own, all, error);
-        for (size_t r = 0; r < lab_ranks_count(s->ranks); r++) {
-            sum += all[r];
-            high = all[r] > high ? all[r] : high;
+            status = lab_ranks_collect(s->ranks, own, sizeof own, all, error);
+        for (size_t r = 0; r < ranks; r++) {
+            sum += all[r][0];
+            high = all[r][0] > high ? all[r][0] : high;
+            busy += all[r][1];
         }
         if (i > 0) {
             most[i - 1] = high;
-            average[i - 1] = sum / (double)lab_ranks_count(s->ranks);
+            average[i - 1] = sum / (double)ranks;
+            processor[i - 1] = busy;
         }
     }
     free(all);
-    *slowest = settle(most, rounds);
-    if (mean != NULL)
-        *mean = settle(average, rounds);
-    return status;
-}
-
-/* The step once more, by processor time. */
-static locus_status measure_processor(subject *s, size_t rounds, times *sum, locus_error *error) {
-    static double seconds[MOST_STEPS];
-    double *all = calloc(lab_ranks_count(s->ranks), sizeof *all);
-    locus_status status = all == NULL ? LOCUS_ERROR_MEMORY : LOCUS_OK;
-    for (size_t i = 0; status == LOCUS_OK && i < rounds; i++) {
-        double own = processor_seconds();
-        status = one_step(s, 0, error);
-        own = processor_seconds() - own;
-        if (status == LOCUS_OK)
-            status = lab_ranks_collect(s->ranks, &own, sizeof own, all, error);
-        seconds[i] = 0.0;
-        for (size_t r = 0; r < lab_ranks_count(s->ranks); r++)
-            seconds[i] += all[r];
-    }
-    free(all);
-    *sum = settle(seconds, rounds);
+    *found = (measured){settle(most, rounds), settle(average, rounds), settle(processor, rounds)};
     return status;
 }
 
@@ -280,25 +264,23 @@ static locus_status find_peaks(lab_ranks *ranks, result *r, locus_error *error) 
 
 static locus_status measure_all(subject *s, const request *wanted, result *r, locus_error *error) {
     const size_t few = wanted->steps < 3 ? wanted->steps : 3;
-    r->elements = s->sharing.elements;
-    locus_status status = measure(s, one_step, wanted->steps, &r->step, NULL, error);
     const bool dealt = s->config.shards > 0;
-    if (status == LOCUS_OK)
-        status = measure_processor(s, wanted->steps, &r->processor, error);
+    r->elements = s->sharing.elements;
+    locus_status status = measure(s, one_step, wanted->steps, &r->step, error);
     if (status == LOCUS_OK && dealt)
-        status = measure(s, shards_of, few, &r->shard, &r->shard_mean, error);
+        status = measure(s, shards_of, few, &r->shard, error);
     const uint64_t before = lab_ranks_sent(s->ranks);
     if (status == LOCUS_OK)
         status = exchange_all(s, 0, error);
     r->sent = (size_t)(lab_ranks_sent(s->ranks) - before);
     if (status == LOCUS_OK && dealt)
-        status = measure(s, exchange_all, 5, &r->exchange, NULL, error);
+        status = measure(s, exchange_all, 5, &r->exchange, error);
     if (status == LOCUS_OK && dealt)
-        status = measure(s, update, 5, &r->update, NULL, error);
+        status = measure(s, update, 5, &r->update, error);
     if (status == LOCUS_OK)
-        status = measure(s, evaluate, few, &r->evaluate, NULL, error);
+        status = measure(s, evaluate, few, &r->evaluate, error);
     if (status == LOCUS_OK)
-        status = measure(s, checkpoint, 2, &r->checkpoint, NULL, error);
+        status = measure(s, checkpoint, 2, &r->checkpoint, error);
     return status == LOCUS_OK ? find_peaks(s->ranks, r, error) : status;
 }
 
@@ -320,7 +302,7 @@ static locus_status exchange_alone(lab_ranks *ranks, const request *wanted, resu
         if (i > 0)
             seconds[i - 1] = lab_seconds() - began;
     }
-    r->exchange = settle(seconds, wanted->steps);
+    r->exchange.slowest = settle(seconds, wanted->steps);
     free(numbers);
     return status;
 }
@@ -348,14 +330,14 @@ static void print(const request *wanted, const subject *s, const result *r) {
                s->config.test_samples);
         printf(", \"peak\": %lld, \"largest_peak\": %lld", (long long)r->peak, (long long)r->largest);
     }
-    print_times("step", r->step);
-    print_times("processor", r->processor);
-    print_times("shard", r->shard);
-    print_times("shard_mean", r->shard_mean);
-    print_times("exchange", r->exchange);
-    print_times("update", r->update);
-    print_times("evaluate", r->evaluate);
-    print_times("checkpoint", r->checkpoint);
+    print_times("step", r->step.slowest);
+    print_times("processor", r->step.processor);
+    print_times("shard", r->shard.slowest);
+    print_times("shard_mean", r->shard.mean);
+    print_times("exchange", r->exchange.slowest);
+    print_times("update", r->update.slowest);
+    print_times("evaluate", r->evaluate.slowest);
+    print_times("checkpoint", r->checkpoint.slowest);
     printf(", \"machine\": \"%s\"}\n", machine);
 }
 

@@ -24,6 +24,7 @@ import csv
 import io
 import json
 import math
+import statistics
 import subprocess
 import sys
 
@@ -61,6 +62,9 @@ class Training:
 
     def __init__(self, lines, memory):
         self.lines = {}
+        wholes = [line["step"] for line in lines if (line["ranks"], line["shards"]) == (1, 0)]
+        twos = [line["step"] for line in lines if (line["ranks"], line["shards"]) == (2, 2)]
+        self.ratios = sorted(two / whole for whole, two in zip(wholes, twos))  # by the clock, as they were taken in turn
         for line in lines:  # of several measurements the fastest
             key = (line["ranks"], line["shards"])
             if key not in self.lines or line["processor_best"] < self.lines[key]["processor_best"]:
@@ -117,6 +121,8 @@ def print_measured(training):
         ratio = pair["processor_best"] / whole["processor_best"]
         print(f"  two ranks of one thread beside one process of two: {ratio:.3f} times the processor time,", end=" ")
         print(f"{pair['largest_peak'] / whole['largest_peak']:.2f} of the memory")
+        low, middle, high = training.ratios[0], statistics.median(training.ratios), training.ratios[-1]
+        print(f"  by the clock, median steps of {len(training.ratios)} pairs: {middle:.3f} times in the middle, {low:.3f} to {high:.3f}")
 
 
 def print_check(training):
