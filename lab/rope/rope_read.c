@@ -31,26 +31,19 @@ static const char *text_member(const lab_value *object, const char *key) {
 
 static void find_family(lab_rope_source *source) {
     const char *inner = text_member(source->inner, "model_type"), *outer = text_member(source->outer, "model_type");
-    source->family = lab_rope_family_find(inner);
-    if (!source->family)
-        source->family = lab_rope_family_find(outer);
+    source->family = lab_rope_family_find(inner, source->name);
+    if (source->name[0] == '\0')
+        source->family = lab_rope_family_find(outer, source->name);
     snprintf(source->config->model_type, sizeof source->config->model_type, "%s", outer[0] ? outer : inner);
 }
 
 /* ---- sizes ---- */
 
-static locus_status either(const lab_rope_source *source, const char *key, const char *other, size_t *value) {
-    locus_status status = lab_rope_size(source, key, value);
-    return status == LOCUS_OK && *value == 0 ? lab_rope_size(source, other, value) : status;
-}
-
-static locus_status read_latent(lab_rope_source *source) {
-    size_t turning, still;
-    locus_status status = lab_rope_size(source, "qk_rope_head_dim", &turning);
-    if (status == LOCUS_OK && turning)
-        status = lab_rope_size(source, "qk_nope_head_dim", &still);
-    if (status != LOCUS_OK || !turning)
-        return status;
+static void read_latent(lab_rope_source *source) {
+    const size_t turning = lab_rope_size(source, "qk_rope_head_dim");
+    const size_t still = turning ? lab_rope_size(source, "qk_nope_head_dim") : 0;
+    if (!turning)
+        return;
     source->rotary_dim = turning;
     source->head_dim = turning + still;
     if (still)
@@ -58,30 +51,21 @@ static locus_status read_latent(lab_rope_source *source) {
             source, false,
             "the %zu dimensions that turn stand behind the other %zu in the model's heads: put them first", turning,
             still);
-    return LOCUS_OK;
 }
 
-static locus_status read_sizes(lab_rope_source *source) {
-    size_t length, width, heads;
-    locus_status status = either(source, "max_position_embeddings", "n_positions", &length);
-    source->length = (double)length;
-    source->config->length = length;
-    if (status == LOCUS_OK)
-        status = lab_rope_size(source, "head_dim", &source->head_dim);
-    if (status == LOCUS_OK && source->head_dim == 0) {
-        status = either(source, "hidden_size", "n_embd", &width);
-        if (status == LOCUS_OK)
-            status = either(source, "num_attention_heads", "n_head", &heads);
-        if (status == LOCUS_OK && heads == 0)
-            status = lab_rope_size(source, "decoder_num_attention_heads", &heads);
-        if (status == LOCUS_OK && width && heads)
-            source->head_dim = width / heads;
+static void read_sizes(lab_rope_source *source) {
+    source->config->length = lab_rope_either(source, "max_position_embeddings", "n_positions");
+    source->length = (double)source->config->length;
+    source->head_dim = lab_rope_size(source, "head_dim");
+    if (source->head_dim == 0) {
+        const size_t width = lab_rope_either(source, "hidden_size", "n_embd");
+        size_t heads = lab_rope_either(source, "num_attention_heads", "n_head");
+        heads = heads ? heads : lab_rope_size(source, "decoder_num_attention_heads");
+        source->head_dim = heads ? width / heads : 0;
     }
     source->rotary_dim = source->head_dim;
-    if (status == LOCUS_OK)
-        status = read_latent(source);
+    read_latent(source);
     source->config->head_dim = source->head_dim;
-    return status;
 }
 
 /* ---- what else the file says ---- */
@@ -100,82 +84,77 @@ static void note_guess(const lab_rope_source *source) {
                       lab_rope_member(source, "layer_types") ? "" : ", layers as far as fields name them, else alike");
 }
 
-static locus_status check_rotary(const lab_rope_source *source) {
+static void check_rotary(const lab_rope_source *source) {
     static const char *const signs[] = {"rope_theta",      "rope_scaling",      "rope_parameters",
                                         "rotary_pct",      "rotary_dim",        "partial_rotary_factor",
                                         "rotary_emb_base", "global_rope_theta", "qk_rope_head_dim"};
-    bool found = source->family != NULL;
+    const bool listed = source->name[0] != '\0';
+    bool found = listed;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         found = found || lab_rope_member(source, signs[i]);
     if (!found)
-        return lab_rope_fail(source, "has no rotary settings (model_type '%.40s', no rope_theta, no rope_parameters)",
-                             source->config->model_type);
+        lab_rope_fail(source, "has no rotary settings (model_type '%.40s', no rope_theta, no rope_parameters)",
+                      source->config->model_type);
     if (lab_value_is_true(lab_rope_member(source, "alibi")) && !lab_rope_has_alibi(source))
-        return lab_rope_fail(source, "says alibi: its positions are biases on scores, see 'locus encodings alibi'");
-    if (!source->family)
+        lab_rope_fail(source, "says alibi: its positions are biases on scores, see 'locus encodings alibi'");
+    if (!listed)
         note_guess(source);
-    return LOCUS_OK;
 }
 
 /* ---- the canonical text ---- */
 
-static locus_status check_shapes(const lab_rope_source *source, const locus_pattern *pattern) {
+static void check_shapes(const lab_rope_source *source, const locus_pattern *pattern) {
     const locus_shape shape = {.heads = 1, .head_dim = source->head_dim};
     for (size_t i = 0; source->head_dim && i < locus_pattern_size(pattern); i++) {
         locus_error own = {.offset = -1};
         size_t count;
         if (locus_encoding_parameter_count(locus_pattern_encoding(pattern, i), &shape, &count, &own) != LOCUS_OK)
-            return lab_rope_fail(source, "does not fit its head_dim (%zu): %s", source->head_dim, own.message);
+            lab_rope_fail(source, "does not fit its head_dim (%zu): %s", source->head_dim, own.message);
     }
-    return LOCUS_OK;
 }
 
-static locus_status make_canonical(const lab_rope_source *source, const char *text, char **canonical) {
+/* From malloc. */
+static char *canonical(const lab_rope_source *source, const char *text) {
     locus_error own = {.offset = -1};
     locus_pattern *pattern = NULL;
-    if (locus_pattern_parse(text, &pattern, &own) != LOCUS_OK)
-        return lab_rope_fail(source, "cannot be said as a spec: %s", own.message);
-    locus_status status = check_shapes(source, pattern);
+    if (locus_pattern_parse(text, &pattern, &own) != LOCUS_OK) {
+        lab_rope_fail(source, "cannot be said as a spec: %s", own.message);
+        return NULL;
+    }
+    check_shapes(source, pattern);
     const size_t size = locus_pattern_text(pattern, NULL, 0) + 1;
-    *canonical = status == LOCUS_OK ? malloc(size) : NULL;
-    if (*canonical)
-        locus_pattern_text(pattern, *canonical, size);
-    else if (status == LOCUS_OK)
-        status = lab_rope_fail_memory(source, "a spec");
+    char *spec = malloc(size);
+    if (spec)
+        locus_pattern_text(pattern, spec, size);
+    else
+        lab_rope_fail_memory(source, "a spec");
     locus_pattern_destroy(&pattern);
-    return status;
+    return spec;
 }
 
-static locus_status read_spec(lab_rope_source *source, bool whole, char **spec) {
-    lab_rope_text text = {0};
+/* From malloc; NULL where something failed. */
+static char *read_spec(lab_rope_source *source, bool whole) {
+    lab_rope_text text = {.source = source};
     source->whole = whole;
-    locus_status status = lab_rope_put_pattern(source, &text);
-    if (status == LOCUS_OK && text.failed)
-        status = lab_rope_fail_memory(source, "a spec");
-    if (status == LOCUS_OK)
-        status = make_canonical(source, text.data, spec);
+    lab_rope_put_pattern(source, &text);
+    char *spec = lab_rope_failed(source) ? NULL : canonical(source, text.data);
     free(text.data);
-    return status;
-}
-
-static locus_status read_source(lab_rope_source *source) {
-    find_family(source);
-    locus_status status = check_rotary(source);
-    if (status == LOCUS_OK)
-        status = read_sizes(source);
-    if (status == LOCUS_OK)
-        status = read_spec(source, false, &source->config->spec);
-    if (status == LOCUS_OK)
-        status = read_spec(source, true, &source->config->attention);
-    if (status == LOCUS_OK)
-        lab_rope_note_attention(source);
-    return status;
+    return spec;
 }
 
 locus_status lab_rope_read(lab_rope_config *config, const lab_value *root, locus_error *error) {
-    lab_rope_source source = {.outer = root, .inner = find_inner(root), .config = config, .error = error};
+    locus_error own = {.status = LOCUS_OK, .offset = -1};
+    lab_rope_source source = {.outer = root, .inner = find_inner(root), .config = config, .error = &own};
     *config = (lab_rope_config){0};
-    return read_source(&source);
+    find_family(&source);
+    check_rotary(&source);
+    read_sizes(&source);
+    config->spec = read_spec(&source, false);
+    config->attention = read_spec(&source, true);
+    lab_rope_note_attention(&source);
+    if (own.status != LOCUS_OK)
+        *error = own;
+    return own.status;
 }
 
 void lab_rope_config_free(lab_rope_config *config) {

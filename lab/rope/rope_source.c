@@ -18,26 +18,33 @@ static void flatten(char *text) {
             *at = '?';
 }
 
-locus_status lab_rope_fail(const lab_rope_source *source, const char *format, ...) {
+void lab_rope_fail(const lab_rope_source *source, const char *format, ...) {
     locus_error own = {.status = LOCUS_ERROR_ARGUMENT, .offset = -1};
     va_list values;
+    if (lab_rope_failed(source))
+        return;
     va_start(values, format);
     if (vsnprintf(own.message, sizeof own.message, format, values) < 0)
         own.message[0] = '\0';
     va_end(values);
     flatten(own.message);
     *source->error = own;
-    return own.status;
 }
 
-locus_status lab_rope_fail_memory(const lab_rope_source *source, const char *purpose) {
+void lab_rope_fail_memory(const lab_rope_source *source, const char *purpose) {
+    if (lab_rope_failed(source))
+        return;
     lab_rope_fail(source, "out of memory for %s", purpose);
-    return source->error->status = LOCUS_ERROR_MEMORY;
+    source->error->status = LOCUS_ERROR_MEMORY;
+}
+
+bool lab_rope_failed(const lab_rope_source *source) {
+    return source->error->status != LOCUS_OK;
 }
 
 void lab_rope_note_add(const lab_rope_source *source, bool minor, const char *format, ...) {
     lab_rope_config *config = source->config;
-    if (config->note_count == LAB_ROPE_NOTES_MAX)
+    if (lab_rope_failed(source) || config->note_count == LAB_ROPE_NOTES_MAX)
         return;
     lab_rope_note *note = &config->notes[config->note_count];
     va_list values;
@@ -77,51 +84,58 @@ static bool same(const lab_value *a, const lab_value *b) {
 }
 
 /* `object` may say it more than once, too: JSON forbids no key to come again. */
-static locus_status take(const lab_rope_source *source, const lab_value *object, const char *prefix, const char *key,
-                         lab_rope_found *found) {
+static void take(const lab_rope_source *source, const lab_value *object, const char *prefix, const char *key,
+                 lab_rope_found *found) {
     for (const lab_value *item = object ? object->child : NULL; item; item = item->next) {
         char name[sizeof found->name], one[LAB_VALUE_SHOWN], other[LAB_VALUE_SHOWN];
         if (!item->key || strcmp(item->key, key) != 0 || lab_value_is_null(item))
             continue;
         snprintf(name, sizeof name, "%s%s%s", prefix, prefix[0] ? "." : "", key);
-        if (found->item && !same(found->item, item)) {
-            lab_value_print(found->item, one);
-            lab_value_print(item, other);
-            return lab_rope_fail(source, "contradicts itself: %s is %s, but %s is %s", found->name, one, name, other);
-        }
         if (!found->item) {
             found->item = item;
             memcpy(found->name, name, sizeof name);
+        } else if (!same(found->item, item)) {
+            lab_value_print(found->item, one);
+            lab_value_print(item, other);
+            lab_rope_fail(source, "contradicts itself: %s is %s, but %s is %s", found->name, one, name, other);
         }
     }
-    return LOCUS_OK;
 }
 
-locus_status lab_rope_size(const lab_rope_source *source, const char *key, size_t *value) {
+size_t lab_rope_size(const lab_rope_source *source, const char *key) {
     lab_rope_found found = {0};
-    locus_status status = take(source, source->inner, "", key, &found);
-    if (status == LOCUS_OK && !found.item)
-        status = take(source, source->outer, "", key, &found);
-    *value = 0;
-    if (status != LOCUS_OK || !found.item)
-        return status;
+    take(source, source->inner, "", key, &found);
+    if (!found.item)
+        take(source, source->outer, "", key, &found);
+    if (!found.item)
+        return 0;
     const double number = lab_value_is_number(found.item) ? found.item->number : 0;
-    if (number < 1 || number > 1e12 || floor(number) != number)
-        return lab_rope_fail(source, "has a field %s that is no whole number above 0", key);
-    *value = (size_t)number;
-    return LOCUS_OK;
+    const bool whole = number >= 1 && number <= 1e12 && floor(number) == number;
+    if (!whole)
+        lab_rope_fail(source, "has a field %s that is no whole number above 0", key);
+    return whole ? (size_t)number : 0;
+}
+
+size_t lab_rope_either(const lab_rope_source *source, const char *key, const char *other) {
+    const size_t value = lab_rope_size(source, key);
+    return value ? value : lab_rope_size(source, other);
+}
+
+bool lab_rope_among(const char *words, const char *word, size_t bytes) {
+    for (const char *at = words; *at; at += strcspn(at, "|"), at += *at == '|')
+        if (strcspn(at, "|") == bytes && strncmp(at, word, bytes) == 0)
+            return true;
+    return false;
 }
 
 /* ---- settings ---- */
 
-static locus_status add_place(lab_rope_settings *settings, const lab_value *object, const char *name,
-                              const char *kind) {
+static void add_place(lab_rope_settings *settings, const lab_value *object, const char *name, const char *kind) {
     lab_rope_place *place = &settings->places[settings->count++];
     place->object = object;
     snprintf(place->name, sizeof place->name, "%s%s%s", name, kind[0] ? "." : "", kind);
     if (!lab_value_is_object(object))
-        return lab_rope_fail(settings->source, "has a field %s that is no object", place->name);
-    return LOCUS_OK;
+        lab_rope_fail(settings->source, "has a field %s that is no object", place->name);
 }
 
 /* One set for each type of layers: an object of objects. */
@@ -135,81 +149,71 @@ static bool is_nested(const lab_value *object) {
     return false;
 }
 
-static locus_status open_nested(lab_rope_settings *settings, const lab_value *object, const char *name) {
+static void open_nested(lab_rope_settings *settings, const lab_value *object, const char *name) {
     const lab_value *own = lab_value_member(object, settings->kind);
-    if (own && lab_value_is_null(own))
+    if (lab_value_is_null(own))
         settings->bare = true;
     else if (own)
-        return add_place(settings, own, name, settings->kind);
+        add_place(settings, own, name, settings->kind);
     else
         lab_rope_note_add(settings->source, false, "%s says nothing of layers of type '%s': the family's defaults",
                           name, settings->kind);
-    return LOCUS_OK;
 }
 
-static locus_status open_in(lab_rope_settings *settings, const lab_value *holder, const char *name) {
+static void open_in(lab_rope_settings *settings, const lab_value *holder, const char *name) {
     const lab_value *object = member(holder, name);
-    const lab_rope_family *family = settings->source->family;
     if (!object)
-        return LOCUS_OK;
-    if (lab_value_is_object(object) && is_nested(object)) {
+        return;
+    if (lab_value_is_object(object) && is_nested(object))
         if (settings->kind[0] == '\0')
-            return lab_rope_fail(settings->source,
-                                 "has settings for each type of layers in %s, but no layer_types that say which layer "
-                                 "is of which type",
-                                 name);
-        return open_nested(settings, object, name);
-    }
-    if (family && (family->rules & LAB_ROPE_FULL_SCALED) && strcmp(settings->kind, "sliding_attention") == 0)
-        return LOCUS_OK;
-    return add_place(settings, object, name, "");
+            lab_rope_fail(settings->source,
+                          "has settings for each type of layers in %s, but no layer_types that say which layer is of "
+                          "which type",
+                          name);
+        else
+            open_nested(settings, object, name);
+    else if (!settings->source->family->full_scaled || strcmp(settings->kind, "sliding_attention") != 0)
+        add_place(settings, object, name, "");
 }
 
-locus_status lab_rope_settings_open(lab_rope_settings *settings, const lab_rope_source *source, const char *kind) {
+lab_rope_settings lab_rope_settings_open(const lab_rope_source *source, const char *kind) {
     static const char *const names[] = {"rope_parameters", "rope_scaling"};
-    *settings = (lab_rope_settings){.source = source, .kind = kind};
-    locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < 2 && status == LOCUS_OK; i++) {
-        status = open_in(settings, source->inner, names[i]);
-        if (status == LOCUS_OK && source->outer != source->inner)
-            status = open_in(settings, source->outer, names[i]);
+    lab_rope_settings settings = {.source = source, .kind = kind};
+    for (size_t i = 0; i < 2; i++) {
+        open_in(&settings, source->inner, names[i]);
+        if (source->outer != source->inner)
+            open_in(&settings, source->outer, names[i]);
     }
-    return status;
+    return settings;
 }
 
 /* ---- a setting, wherever it stands ---- */
 
-locus_status lab_rope_find(const lab_rope_settings *settings, const char *key, const char *outside,
-                           lab_rope_found *found) {
+lab_rope_found lab_rope_find(const lab_rope_settings *settings, const char *key, const char *outside) {
     const lab_rope_source *source = settings->source;
-    locus_status status = LOCUS_OK;
-    *found = (lab_rope_found){0};
-    for (size_t i = 0; i < settings->count && status == LOCUS_OK; i++)
-        status = take(source, settings->places[i].object, settings->places[i].name, key, found);
-    while (outside && *outside && status == LOCUS_OK) {
+    lab_rope_found found = {0};
+    for (size_t i = 0; i < settings->count; i++)
+        take(source, settings->places[i].object, settings->places[i].name, key, &found);
+    for (const char *at = outside; *at; at += strcspn(at, "|"), at += *at == '|') {
         char name[64];
-        const size_t length = strcspn(outside, "|");
-        snprintf(name, sizeof name, "%.*s", (int)length, outside);
-        status = take(source, source->inner, "", name, found);
-        if (status == LOCUS_OK && source->outer != source->inner)
-            status = take(source, source->outer, "", name, found);
-        outside += length + (outside[length] == '|');
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "|"), at);
+        take(source, source->inner, "", name, &found);
+        if (source->outer != source->inner)
+            take(source, source->outer, "", name, &found);
     }
-    return status;
+    return found;
 }
 
-locus_status lab_rope_number(const lab_rope_settings *settings, const char *key, const char *outside, double *value) {
-    lab_rope_found found;
-    locus_status status = lab_rope_find(settings, key, outside, &found);
-    if (status != LOCUS_OK || !found.item)
-        return status;
-    if (!lab_value_is_number(found.item) || !isfinite(found.item->number) || found.item->number <= 0) {
-        char text[LAB_VALUE_SHOWN];
-        lab_value_print(found.item, text);
-        return lab_rope_fail(settings->source, "has %s = %s: it must be a number above 0", found.name, text);
-    }
-    *value = found.item->number;
-    return LOCUS_OK;
+double lab_rope_number(const lab_rope_settings *settings, const char *key, const char *outside, double usual) {
+    const lab_rope_found found = lab_rope_find(settings, key, outside);
+    if (!found.item)
+        return usual;
+    if (lab_value_is_number(found.item) && isfinite(found.item->number) && found.item->number > 0)
+        return found.item->number;
+    char text[LAB_VALUE_SHOWN];
+    lab_value_print(found.item, text);
+    lab_rope_fail(settings->source, "has %s = %s: it must be a number above 0", found.name, text);
+    return usual;
 }
 
 /* ---- texts that grow ---- */
@@ -223,11 +227,12 @@ void lab_rope_put(lab_rope_text *text, const char *format, ...) {
     const size_t size = text->length + (needed > 0 ? (size_t)needed : 0) + 1;
     if (size > text->size) {
         char *data = realloc(text->data, 2 * size);
-        text->failed = text->failed || !data;
+        if (!data)
+            lab_rope_fail_memory(text->source, "a spec");
         text->size = data ? 2 * size : text->size;
         text->data = data ? data : text->data;
     }
-    if (!text->failed && needed > 0) {
+    if (needed > 0 && size <= text->size) {
         vsnprintf(text->data + text->length, text->size - text->length, format, again);
         text->length += (size_t)needed;
     }
