@@ -29,7 +29,7 @@ static void collection_free(collection *all) {
 /* ---- reading ---- */
 
 static locus_status list_files(collection *all, const lab_task_options *options, locus_error *error) {
-    const bool kept = options->path == NULL && options->test != NULL && options->kept != NULL;
+    const bool kept = lab_own_only_test(options);
     const char *const folders[] = {options->path, options->dev, options->test};
     if (!kept && options->path == NULL)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "data", "pictures are read from a folder: --data FOLDER");

@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool lab_own_only_test(const lab_task_options *options) {
+    return options->path == NULL && options->test != NULL && options->kept != NULL;
+}
+
 /* ---- splitting ---- */
 
 /* Which samples of the first source are of which set: a tenth each of those sets that have no source of their own. */
@@ -67,34 +71,6 @@ locus_status lab_own_count_shared(const void *all, size_t count, lab_own_key *ke
     }
     lab_word_index_free(&seen);
     return good ? LOCUS_OK : lab_fail_memory(error, "samples");
-}
-
-/* ---- lines ---- */
-
-locus_status lab_fail_line(const char *path, size_t line, const char *what, locus_error *error) {
-    return lab_fail(error, LOCUS_ERROR_IO, "data", "'%s', line %zu: %s", path, line, what);
-}
-
-locus_status lab_own_lines(const char *path, lab_line_visitor *visit, void *context, locus_error *error) {
-    char *content;
-    size_t bytes, number = 0;
-    locus_status status = lab_file_read(path, &content, &bytes, error);
-    if (status != LOCUS_OK)
-        return status;
-    for (const char *line = content, *end = content + bytes; status == LOCUS_OK && line < end;) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        const char *next = stop != NULL ? stop + 1 : end;
-        size_t length = (size_t)((stop != NULL ? stop : end) - line);
-        length -= length > 0 && line[length - 1] == '\r';
-        number++;
-        if (memchr(line, '\0', length) != NULL)
-            status = lab_fail_line(path, number, "there is a zero byte in it: this is no text", error);
-        else if (length > 0)
-            status = visit(context, number, line, length, error);
-        line = next;
-    }
-    free(content);
-    return status;
 }
 
 /* ---- digests ---- */

@@ -8,6 +8,9 @@
 #include "task/own/word_index.h"
 #include "task/task.h"
 
+/* Whether a test set alone is read, by what a run has kept. */
+bool lab_own_only_test(const lab_task_options *options);
+
 /* Writes which set each of `count` samples of the first source is of. ARGUMENT: too few. */
 locus_status lab_own_split(const lab_task_options *options, uint64_t seed, size_t count, lab_set *sets,
                            locus_error *error);
@@ -30,13 +33,6 @@ typedef bool lab_own_key(const void *all, size_t sample, lab_set *set, char **ke
 /* How many development and test samples are in the training set, too. */
 locus_status lab_own_count_shared(const void *all, size_t count, lab_own_key *key_of, size_t shared[3],
                                   locus_error *error);
-
-/* Calls `visit` for each line of a file that is not empty, without its line end; `number` counts all lines from 1. IO,
- * with the number: a line with a zero byte in it, which no text has. */
-typedef locus_status lab_line_visitor(void *context, size_t number, const char *line, size_t bytes, locus_error *error);
-locus_status lab_own_lines(const char *path, lab_line_visitor *visit, void *context, locus_error *error);
-/* "'F.jsonl', line 3: <what>". IO. */
-locus_status lab_fail_line(const char *path, size_t line, const char *what, locus_error *error);
 
 /* The digest of the files' bytes. */
 locus_status lab_own_digest(const lab_task_options *options, uint64_t *digest, locus_error *error);

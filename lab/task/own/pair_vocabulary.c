@@ -2,41 +2,23 @@
 /* See pair_vocabulary.h. */
 #include "task/own/pair_vocabulary.h"
 
-#include "io/fail.h"
 #include "io/json.h"
 #include "task/own/own_sets.h"
-#include "task/own/own_text.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNKNOWN = 1, FIRST = 2, BYTE_VALUES = 256, MOST_TOKENS = 1 << 24, NAME = 16 };
+enum { MOST_TOKENS = 1 << 24, NAME = 16 };
 
 /* ---- tokens ---- */
 
-static int32_t token_of(const lab_pair_vocabulary *of, lab_own_token token) {
-    if (of->kind == LAB_TOKENS_BYTES)
-        return FIRST + (unsigned char)*token.text;
-    const size_t found = lab_word_find(&of->words, token.text, token.bytes);
-    return found == SIZE_MAX ? UNKNOWN : FIRST + (int32_t)found;
-}
-
-size_t lab_pair_encode(const lab_pair_vocabulary *of, const lab_pair_side *side, int32_t *tokens) {
-    const char *at = side->text;
-    size_t unknown = 0;
-    for (size_t i = 0; i < side->count; i++) {
-        const int32_t token = side->ids != NULL ? side->ids[i] + (int32_t)of->first
-                                                : token_of(of, lab_own_next(of->kind, &at, side->text + side->bytes));
-        unknown += side->ids == NULL && token == UNKNOWN;
-        if (tokens != NULL)
-            tokens[i] = token;
-    }
-    return unknown;
+size_t lab_pair_encode(const lab_pair_vocabulary *of, const lab_own_side *side, int32_t *tokens) {
+    return lab_own_encode(&of->words, of->kind, of->first, side, tokens);
 }
 
 static size_t count_tokens(const lab_pair_vocabulary *of) {
-    return of->ids ? of->first + of->most + 1 : FIRST + (of->kind == LAB_TOKENS_BYTES ? BYTE_VALUES : of->words.count);
+    return of->ids ? of->first + of->most + 1 : lab_own_vocabulary(&of->words, of->kind);
 }
 
 size_t lab_pair_vocabulary_size(const lab_pair_vocabulary *of) {
@@ -45,22 +27,15 @@ size_t lab_pair_vocabulary_size(const lab_pair_vocabulary *of) {
 
 /* ---- learning ---- */
 
-static locus_status learn_tokens(lab_pair_vocabulary *of, const lab_pair_side *side, locus_error *error) {
-    const char *at = side->text;
-    for (size_t i = 0; i < side->count; i++) {
-        if (side->ids != NULL) {
-            of->first = side->ids[i] == 0 ? 1 : of->first;
-            of->most = (size_t)side->ids[i] > of->most ? (size_t)side->ids[i] : of->most;
-        } else if (of->kind != LAB_TOKENS_BYTES) {
-            const lab_own_token token = lab_own_next(of->kind, &at, side->text + side->bytes);
-            if (lab_word_add(&of->words, token.text, token.bytes) == SIZE_MAX)
-                return lab_fail_memory(error, "a vocabulary");
-        }
+static bool learn_tokens(lab_pair_vocabulary *of, const lab_own_side *side) {
+    for (size_t i = 0; side->ids != NULL && i < side->count; i++) {
+        of->first = side->ids[i] == 0 ? 1 : of->first;
+        of->most = (size_t)side->ids[i] > of->most ? (size_t)side->ids[i] : of->most;
     }
-    return LOCUS_OK;
+    return lab_own_learn(&of->words, of->kind, side);
 }
 
-static size_t arity_of(const lab_pair_side *side) {
+static size_t arity_of(const lab_own_side *side) {
     size_t most = 0;
     for (size_t i = 0; side->branches != NULL && i < side->count; i++)
         most = (size_t)side->branches[i] > most ? (size_t)side->branches[i] : most;
@@ -68,7 +43,7 @@ static size_t arity_of(const lab_pair_side *side) {
 }
 
 /* How many children the tokens of a target have. */
-static locus_status learn_children(lab_pair_vocabulary *of, const lab_pair_side *target, locus_error *error) {
+static locus_status learn_children(lab_pair_vocabulary *of, const lab_own_side *target, locus_error *error) {
     int32_t *tokens = calloc(2 * target->count + 1, sizeof *tokens), *counts = tokens + target->count;
     if (tokens == NULL)
         return lab_fail_memory(error, "a vocabulary");
@@ -84,7 +59,7 @@ static locus_status learn_children(lab_pair_vocabulary *of, const lab_pair_side 
     return LOCUS_OK;
 }
 
-static locus_status learn_trees(lab_pair_vocabulary *of, const lab_pair_rows *rows, locus_error *error) {
+static locus_status learn_trees(lab_pair_vocabulary *of, const lab_own_rows *rows, locus_error *error) {
     locus_status status = LOCUS_OK;
     of->children = malloc((of->token_count + 1) * sizeof *of->children);
     if (of->children == NULL)
@@ -94,23 +69,22 @@ static locus_status learn_trees(lab_pair_vocabulary *of, const lab_pair_rows *ro
     of->orders = 1u << LAB_ORDER_BREADTH | 1u << LAB_ORDER_DEPTH;
     for (size_t i = 0; status == LOCUS_OK && i < rows->count; i++)
         if (rows->rows[i].set == LAB_SET_TRAIN)
-            status = learn_children(of, &rows->rows[i].sides[LAB_PAIR_TARGET], error);
+            status = learn_children(of, &rows->rows[i].sides[LAB_OWN_TARGET], error);
     return status;
 }
 
-locus_status lab_pair_vocabulary_learn(lab_pair_vocabulary *of, const lab_pair_rows *rows, lab_token_kind kind,
-                                       locus_error *error) {
+locus_status lab_pair_vocabulary_learn(lab_pair_vocabulary *of, const lab_own_rows *rows, locus_error *error) {
     locus_status status = LOCUS_OK;
-    *of = (lab_pair_vocabulary){.kind = kind, .ids = rows->ids, .trees = rows->trees, .arity = rows->trees};
+    *of = (lab_pair_vocabulary){.kind = rows->kind, .ids = rows->ids, .trees = rows->trees, .arity = rows->trees};
     for (size_t i = 0; status == LOCUS_OK && i < 2 * rows->count; i++) {
-        const lab_pair_row *row = &rows->rows[i / 2];
-        const lab_pair_side *side = &row->sides[i % 2];
+        const lab_own_row *row = &rows->rows[i / 2];
+        const lab_own_side *side = &row->sides[i % 2];
         if (row->set != LAB_SET_TRAIN)
             continue;
-        status = learn_tokens(of, side, error);
+        status = learn_tokens(of, side) ? LOCUS_OK : lab_fail_memory(error, "a vocabulary");
         const size_t arity = arity_of(side);
         of->arity = arity > of->arity ? arity : of->arity;
-        of->longest = i % 2 == LAB_PAIR_TARGET && side->count > of->longest ? side->count : of->longest;
+        of->longest = i % 2 == LAB_OWN_TARGET && side->count > of->longest ? side->count : of->longest;
     }
     of->token_count = count_tokens(of);
     if (status == LOCUS_OK && of->trees)
@@ -143,47 +117,36 @@ const char *lab_pair_vocabulary_stuck(const lab_pair_vocabulary *of) {
 
 /* ---- other rows ---- */
 
-static locus_status check_side(const lab_pair_vocabulary *of, const lab_pair_row *row, size_t which,
+static locus_status check_side(const lab_pair_vocabulary *of, const lab_own_row *row, size_t which,
                                locus_error *error) {
-    const lab_pair_side *side = &row->sides[which];
-    char what[160];
+    const lab_own_side *side = &row->sides[which];
     for (size_t i = 0; side->ids != NULL && i < side->count; i++) {
         const size_t id = (size_t)side->ids[i];
-        if (id > of->most || id + of->first == 0) {
-            snprintf(what, sizeof what, "id %zu is beyond the vocabulary: the training set has ids %d to %zu", id,
-                     of->first == 0, of->most);
-            return lab_fail_line(row->path, row->line, what, error);
-        }
+        if (id > of->most || id + of->first == 0)
+            return lab_own_fail(row, error, "id %zu is beyond the vocabulary: the training set has ids %d to %zu", id,
+                                of->first == 0, of->most);
     }
-    if (arity_of(side) > of->arity) {
-        snprintf(what, sizeof what, "a node has %zu children, and in the training set none more than %zu",
-                 arity_of(side), of->arity);
-        return lab_fail_line(row->path, row->line, what, error);
-    }
+    if (arity_of(side) > of->arity)
+        return lab_own_fail(row, error, "a node has %zu children, and in the training set none more than %zu",
+                            arity_of(side), of->arity);
     return LOCUS_OK;
 }
 
-locus_status lab_pair_vocabulary_check(const lab_pair_vocabulary *of, const lab_pair_row *row, locus_error *error) {
+locus_status lab_pair_vocabulary_check(const lab_pair_vocabulary *of, const lab_own_row *row, locus_error *error) {
     const bool ids = row->sides[0].ids != NULL, trees = row->sides[0].parents != NULL;
     if (ids != of->ids)
-        return lab_fail_line(row->path, row->line,
-                             of->ids ? "the training set has ids, not texts" : "the training set has texts, not ids",
-                             error);
+        return lab_own_fail(row, error, "the training set has %s", of->ids ? "ids, not texts" : "texts, not ids");
     if (trees != of->trees)
-        return lab_fail_line(row->path, row->line,
-                             of->trees ? "the training set has trees, and here are no paths"
-                                       : "here are trees, and the training set has no paths",
-                             error);
-    locus_status status = check_side(of, row, LAB_PAIR_INPUT, error);
+        return lab_own_fail(row, error, "%s",
+                            of->trees ? "the training set has trees, and here are no paths"
+                                      : "here are trees, and the training set has no paths");
+    locus_status status = check_side(of, row, LAB_OWN_INPUT, error);
     if (status == LOCUS_OK)
-        status = check_side(of, row, LAB_PAIR_TARGET, error);
+        status = check_side(of, row, LAB_OWN_TARGET, error);
     if (status == LOCUS_OK && of->orders != 0 &&
-        (row->sides[LAB_PAIR_TARGET].orders & 1u << lab_pair_vocabulary_order(of)) == 0)
-        status = lab_fail_line(row->path, row->line,
-                               lab_pair_vocabulary_order(of) == LAB_ORDER_DEPTH
-                                   ? "the target does not stand depth first, as those of the training set do"
-                                   : "the target does not stand level by level, as those of the training set do",
-                               error);
+        (row->sides[LAB_OWN_TARGET].orders & 1u << lab_pair_vocabulary_order(of)) == 0)
+        status = lab_own_fail(row, error, "the target does not stand %s, as those of the training set do",
+                              lab_pair_vocabulary_order(of) == LAB_ORDER_DEPTH ? "depth first" : "level by level");
     return status;
 }
 
@@ -274,12 +237,12 @@ static char *name_of(const lab_pair_vocabulary *of, size_t token) {
         snprintf(text, sizeof text, "%s", token == 0 ? "<start>" : "<end>");
     else if (of->ids)
         snprintf(text, sizeof text, "%zu", token - of->first);
-    else if (token == UNKNOWN)
+    else if (token == LAB_OWN_UNKNOWN)
         snprintf(text, sizeof text, "\xef\xbf\xbd");
     else if (of->kind == LAB_TOKENS_BYTES)
-        snprintf(text, sizeof text, "%c", (int)(token - FIRST));
+        snprintf(text, sizeof text, "%c", (int)(token - LAB_OWN_FIRST));
     else
-        return strdup(of->words.words[token - FIRST]);
+        return strdup(of->words.words[token - LAB_OWN_FIRST]);
     return strdup(text);
 }
 

@@ -3,8 +3,7 @@
 #ifndef LAB_PAIR_VOCABULARY_H
 #define LAB_PAIR_VOCABULARY_H
 
-#include "task/own/pair_rows.h"
-#include "task/own/word_index.h"
+#include "task/own/own_rows.h"
 
 /* {0} is empty. */
 typedef struct lab_pair_vocabulary {
@@ -21,10 +20,9 @@ typedef struct lab_pair_vocabulary {
 enum { LAB_CHILDREN_UNSEEN = -1, LAB_CHILDREN_VARY = -2 };
 
 /* From the rows of the training set. IO: it has nothing to learn from. */
-locus_status lab_pair_vocabulary_learn(lab_pair_vocabulary *of, const lab_pair_rows *rows, lab_token_kind kind,
-                                       locus_error *error);
+locus_status lab_pair_vocabulary_learn(lab_pair_vocabulary *of, const lab_own_rows *rows, locus_error *error);
 /* IO, with the line: an id, a branch or an order that the training set does not have. */
-locus_status lab_pair_vocabulary_check(const lab_pair_vocabulary *of, const lab_pair_row *row, locus_error *error);
+locus_status lab_pair_vocabulary_check(const lab_pair_vocabulary *of, const lab_own_row *row, locus_error *error);
 void lab_pair_vocabulary_free(lab_pair_vocabulary *of);
 
 locus_status lab_pair_vocabulary_keep(const lab_pair_vocabulary *of, const char *folder, locus_error *error);
@@ -38,7 +36,7 @@ lab_order lab_pair_vocabulary_order(const lab_pair_vocabulary *of);
 const char *lab_pair_vocabulary_stuck(const lab_pair_vocabulary *of);
 
 /* Writes a side's tokens ([side->count]; NULL: none are written) and returns how many of them are unknown. */
-size_t lab_pair_encode(const lab_pair_vocabulary *of, const lab_pair_side *side, int32_t *tokens);
+size_t lab_pair_encode(const lab_pair_vocabulary *of, const lab_own_side *side, int32_t *tokens);
 /* set->names, joined, children, longest. */
 locus_status lab_pair_vocabulary_lend(const lab_pair_vocabulary *of, lab_dataset *set, locus_error *error);
 

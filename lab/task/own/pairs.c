@@ -4,65 +4,40 @@
 
 #include "io/fail.h"
 #include "task/own/own_sets.h"
-#include "task/own/own_text.h"
 #include "task/own/pair_vocabulary.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Everything that was read. */
 typedef struct collection {
     const lab_task_options *options;
-    lab_pair_rows rows;
+    lab_own_rows rows;
     lab_pair_vocabulary vocabulary;
 } collection;
 
 static void collection_free(collection *all) {
-    lab_pair_rows_free(&all->rows);
+    lab_own_rows_free(&all->rows);
     lab_pair_vocabulary_free(&all->vocabulary);
 }
 
 /* ---- reading ---- */
 
-static locus_status split(collection *all, uint64_t seed, locus_error *error) {
-    lab_set *sets = calloc(all->rows.count + 1, sizeof *sets);
-    if (sets == NULL)
-        return lab_fail_memory(error, "samples");
-    const locus_status status = lab_own_split(all->options, seed, all->rows.count, sets, error);
-    for (size_t i = 0; status == LOCUS_OK && i < all->rows.count; i++)
-        all->rows.rows[i].set = sets[i];
-    free(sets);
-    return status;
-}
-
 static locus_status read_training(collection *all, uint64_t seed, locus_error *error) {
-    const lab_task_options *options = all->options;
-    const lab_token_kind kind = options->pairs.tokens;
-    if (options->path == NULL)
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "data", "pairs are read from a file: --data FILE");
-    locus_status status = lab_pair_rows_read(&all->rows, options->path, kind, LAB_SET_TRAIN, error);
-    if (status == LOCUS_OK && (options->dev == NULL || options->test == NULL))
-        status = split(all, seed, error);
-    if (status == LOCUS_OK && options->dev != NULL)
-        status = lab_pair_rows_read(&all->rows, options->dev, kind, LAB_SET_DEV, error);
-    if (status == LOCUS_OK && options->test != NULL)
-        status = lab_pair_rows_read(&all->rows, options->test, kind, LAB_SET_TEST, error);
-    return status == LOCUS_OK ? lab_pair_vocabulary_learn(&all->vocabulary, &all->rows, kind, error) : status;
+    const locus_status status = lab_own_rows_train(&all->rows, all->options, seed, error);
+    return status == LOCUS_OK ? lab_pair_vocabulary_learn(&all->vocabulary, &all->rows, error) : status;
 }
 
 /* Another file alone, by the vocabulary that a run has kept. */
 static locus_status read_kept(collection *all, locus_error *error) {
-    const lab_task_options *options = all->options;
-    const locus_status status = lab_pair_vocabulary_recall(&all->vocabulary, options->kept, error);
-    return status == LOCUS_OK ? lab_pair_rows_read(&all->rows, options->test, all->vocabulary.kind, LAB_SET_TEST, error)
-                              : status;
+    const locus_status status = lab_pair_vocabulary_recall(&all->vocabulary, all->options->kept, error);
+    all->rows.kind = all->vocabulary.kind;
+    return status == LOCUS_OK ? lab_own_rows_read(&all->rows, all->options->test, LAB_SET_TEST, error) : status;
 }
 
 static locus_status collect(collection *all, const lab_task_options *options, uint64_t seed, locus_error *error) {
-    *all = (collection){.options = options};
-    const bool kept = options->path == NULL && options->test != NULL && options->kept != NULL;
-    locus_status status = kept ? read_kept(all, error) : read_training(all, seed, error);
+    *all = (collection){.options = options, .rows = {.form = &lab_pair_form, .kind = options->pairs.tokens}};
+    locus_status status = lab_own_only_test(options) ? read_kept(all, error) : read_training(all, seed, error);
     for (size_t i = 0; i < all->rows.count && status == LOCUS_OK; i++)
         status = lab_pair_vocabulary_check(&all->vocabulary, &all->rows.rows[i], error);
     if (status != LOCUS_OK)
@@ -105,7 +80,7 @@ static locus_status fill_side(const collection *all, const filling *into, size_t
     const locus_status status = allocate(all, into, samples, set, error);
     size_t at = 0;
     for (size_t i = 0; status == LOCUS_OK && i < all->rows.count && at < samples; i++) {
-        const lab_pair_side *side = &all->rows.rows[i].sides[into->which];
+        const lab_own_side *side = &all->rows.rows[i].sides[into->which];
         if (all->rows.rows[i].set != set)
             continue;
         const size_t start = (*into->offsets)[at++];
@@ -120,20 +95,13 @@ static locus_status fill_side(const collection *all, const filling *into, size_t
 
 static locus_status fill(const collection *all, lab_dataset *set, lab_set which, locus_error *error) {
     const filling sides[] = {
-        {LAB_PAIR_INPUT, &set->input_offsets, &set->input, &set->input_tree},
-        {LAB_PAIR_TARGET, &set->target_offsets, &set->target, &set->target_tree},
+        {LAB_OWN_INPUT, &set->input_offsets, &set->input, &set->input_tree},
+        {LAB_OWN_TARGET, &set->target_offsets, &set->target, &set->target_tree},
     };
     locus_status status = fill_side(all, &sides[0], set->samples, which, error);
     if (status == LOCUS_OK)
         status = fill_side(all, &sides[1], set->samples, which, error);
     return status == LOCUS_OK ? lab_pair_vocabulary_lend(&all->vocabulary, set, error) : status;
-}
-
-static size_t count_rows(const collection *all, lab_set which) {
-    size_t count = 0;
-    for (size_t i = 0; i < all->rows.count; i++)
-        count += all->rows.rows[i].set == which;
-    return count;
 }
 
 locus_status lab_pairs_generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
@@ -143,8 +111,7 @@ locus_status lab_pairs_generate(lab_dataset *set, const lab_draw *draw, locus_er
         status = collect(&all, draw->options, draw->seed, error);
     if (status != LOCUS_OK)
         return status;
-    const size_t have = count_rows(&all, draw->which);
-    status = lab_own_take(set, draw, have, error);
+    status = lab_own_take(set, draw, lab_own_rows_count(&all.rows, draw->which), error);
     if (status == LOCUS_OK)
         status = fill(&all, set, draw->which, error);
     collection_free(&all);
@@ -152,25 +119,6 @@ locus_status lab_pairs_generate(lab_dataset *set, const lab_draw *draw, locus_er
 }
 
 /* ---- what the files say ---- */
-
-/* What two rows with the same input share: its tokens, and of trees where they stand. */
-static bool key_of(const void *context, size_t sample, lab_set *set, char **key, size_t *bytes) {
-    const lab_pair_row *row = &((const collection *)context)->rows.rows[sample];
-    const lab_pair_side *input = &row->sides[LAB_PAIR_INPUT];
-    const size_t nodes = input->parents != NULL ? input->count * sizeof *input->parents : 0;
-    const size_t tokens = input->ids != NULL ? input->count * sizeof *input->ids : input->bytes;
-    *set = row->set;
-    *bytes = tokens + 2 * nodes;
-    *key = malloc(*bytes + 1);
-    if (*key == NULL)
-        return false;
-    memcpy(*key, input->ids != NULL ? (const void *)input->ids : input->text, tokens);
-    if (input->parents != NULL) {
-        memcpy(*key + tokens, input->parents, nodes);
-        memcpy(*key + tokens + nodes, input->branches, nodes);
-    }
-    return true;
-}
 
 locus_status lab_pairs_look(const lab_task_options *options, uint64_t seed, lab_pair_facts *facts, locus_error *error) {
     collection all;
@@ -184,12 +132,12 @@ locus_status lab_pairs_look(const lab_task_options *options, uint64_t seed, lab_
     facts->order = lab_pair_vocabulary_order(&all.vocabulary);
     facts->stuck = lab_pair_vocabulary_stuck(&all.vocabulary);
     for (size_t i = 0; i < all.rows.count; i++) {
-        const lab_pair_row *row = &all.rows.rows[i];
+        const lab_own_row *row = &all.rows.rows[i];
         facts->samples[row->set]++;
         for (size_t s = 0; s < 2; s++)
             facts->unknown[row->set] += lab_pair_encode(&all.vocabulary, &row->sides[s], NULL);
     }
-    status = lab_own_count_shared(&all, all.rows.count, key_of, facts->shared, error);
+    status = lab_own_rows_shared(&all.rows, facts->shared, error);
     if (status == LOCUS_OK)
         status = lab_own_digest(options, &facts->digest, error);
     collection_free(&all);
@@ -208,38 +156,17 @@ locus_status lab_pairs_keep(const lab_task_options *options, uint64_t seed, cons
 
 /* ---- an input as it is typed ---- */
 
-static locus_status typed_ids(lab_pair_side *side, const lab_pair_vocabulary *of, const char *text,
-                              locus_error *error) {
-    side->ids = calloc(strlen(text) / 2 + 1, sizeof *side->ids);
-    if (side->ids == NULL)
-        return lab_fail_memory(error, "an input");
-    for (const char *at = text + strspn(text, " ,\t"); *at != '\0'; at += strspn(at, " ,\t")) {
-        char *end;
-        errno = 0;
-        const long id = strtol(at, &end, 10);
-        if (end == at || errno != 0 || id < (of->first == 0) || (size_t)id > of->most) {
-            return lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
-                            "'%.20s' is no id: give numbers from %d to %zu between spaces", at, of->first == 0,
-                            of->most);
-        }
-        side->ids[side->count++] = (int32_t)id;
-        at = end;
-    }
-    return LOCUS_OK;
-}
-
-static locus_status typed_text(lab_pair_side *side, const lab_pair_vocabulary *of, const char *text,
+static locus_status typed_side(lab_own_side *side, const lab_pair_vocabulary *of, const char *text,
                                locus_error *error) {
-    side->text = strdup(text);
-    side->bytes = strlen(text);
-    if (side->text == NULL)
-        return lab_fail_memory(error, "an input");
-    for (const char *at = side->text; lab_own_next(of->kind, &at, side->text + side->bytes).bytes > 0;)
-        side->count++;
-    return LOCUS_OK;
+    const size_t bytes = strlen(text);
+    if (!of->ids && lab_own_take_text(side, text, bytes, of->kind))
+        return LOCUS_OK;
+    side->ids = of->ids ? calloc(bytes / 2 + 1, sizeof *side->ids) : NULL;
+    return side->ids != NULL ? lab_own_typed_ids(side, text, " ,\t", of->first == 0, of->most, error)
+                             : lab_fail_memory(error, "an input");
 }
 
-static locus_status typed_set(lab_dataset *set, const lab_pair_vocabulary *of, const lab_pair_side *side,
+static locus_status typed_set(lab_dataset *set, const lab_pair_vocabulary *of, const lab_own_side *side,
                               locus_error *error) {
     set->samples = 1;
     set->input_offsets = calloc(2, sizeof *set->input_offsets);
@@ -253,7 +180,7 @@ static locus_status typed_set(lab_dataset *set, const lab_pair_vocabulary *of, c
 
 locus_status lab_pairs_typed(lab_dataset *set, const lab_task_options *options, const char *text, locus_error *error) {
     lab_pair_vocabulary of;
-    lab_pair_side side = {0};
+    lab_own_side side = {0};
     *set = (lab_dataset){0};
     locus_status status = lab_pair_vocabulary_recall(&of, options->kept, error);
     if (status != LOCUS_OK)
@@ -262,7 +189,7 @@ locus_status lab_pairs_typed(lab_dataset *set, const lab_task_options *options, 
         status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
                           "inputs of this run are trees: name a file of them with --test");
     else
-        status = of.ids ? typed_ids(&side, &of, text, error) : typed_text(&side, &of, text, error);
+        status = typed_side(&side, &of, text, error);
     if (status == LOCUS_OK && side.count == 0)
         status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "input", "the input has no token");
     if (status == LOCUS_OK)
