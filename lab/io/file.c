@@ -96,6 +96,15 @@ locus_status lab_output_commit(lab_output *output, locus_error *error) {
     return status;
 }
 
+locus_status lab_file_write(const char *path, const char *data, size_t bytes, locus_error *error) {
+    lab_output output;
+    const locus_status status = lab_output_open(&output, path, error);
+    if (status != LOCUS_OK)
+        return status;
+    fwrite(data, 1, bytes, output.stream);
+    return lab_output_commit(&output, error);
+}
+
 /* ---- input ---- */
 
 locus_status lab_input_open(lab_input *input, const char *path, locus_error *error) {

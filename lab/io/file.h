@@ -22,6 +22,9 @@ locus_status lab_output_open(lab_output *output, const char *path, locus_error *
 locus_status lab_output_commit(lab_output *output, locus_error *error);
 void lab_output_discard(lab_output *output); /* after a failure; safe after commit */
 
+/* A whole file of so many bytes. */
+locus_status lab_file_write(const char *path, const char *data, size_t bytes, locus_error *error);
+
 /* A file being read from its beginning. `bytes_left` is what a regular file still has, else SIZE_MAX. */
 typedef struct lab_input {
     FILE *stream;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,10 +48,10 @@ static bool hold(int descriptor) {
     return fstat(descriptor, &facts) != 0 || facts.st_nlink > 0;
 }
 
-static int create_once(const char *path, char *temporary, size_t size) {
+static int create_once(const char *path, mode_t mode, char *temporary, size_t size) {
     const char *name = name_of(path);
     snprintf(temporary, size, "%.*s.%.*s" MARK "%016" PRIx64, (int)(name - path), path, MOST_NAME, name, random_bits());
-    const int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor >= 0 && !hold(descriptor)) {
         unlink(temporary);
         close(descriptor);
@@ -61,9 +62,9 @@ static int create_once(const char *path, char *temporary, size_t size) {
 }
 
 /* What one attempt makes: a file that is to become `from`, or a folder whose name begins with it. */
-typedef int attempt_function(const char *from, char *temporary, size_t size);
+typedef int attempt_function(const char *from, mode_t mode, char *temporary, size_t size);
 
-static int make_folder(const char *start, mode_t mode, char *temporary, size_t size) {
+static int folder_once(const char *start, mode_t mode, char *temporary, size_t size) {
     snprintf(temporary, size, "%s" MARK "%016" PRIx64, start, random_bits());
     const int descriptor =
         mkdir(temporary, mode) == 0 ? open(temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
@@ -75,15 +76,7 @@ static int make_folder(const char *start, mode_t mode, char *temporary, size_t s
     return descriptor;
 }
 
-static int folder_once(const char *start, char *temporary, size_t size) {
-    return make_folder(start, 0777, temporary, size);
-}
-
-static int private_once(const char *start, char *temporary, size_t size) {
-    return make_folder(start, 0700, temporary, size);
-}
-
-static int try_until_made(attempt_function *attempt, const char *from, char **name) {
+static int try_until_made(attempt_function *attempt, const char *from, mode_t mode, char **name) {
     const size_t size = strlen(from) + sizeof MARK + DIGITS + 2;
     int descriptor = -1, left = ATTEMPTS;
     *name = malloc(size);
@@ -92,7 +85,7 @@ static int try_until_made(attempt_function *attempt, const char *from, char **na
         return -1;
     }
     do {
-        descriptor = attempt(from, *name, size);
+        descriptor = attempt(from, mode, *name, size);
     } while (descriptor < 0 && errno == EEXIST && --left > 0);
     if (descriptor < 0) {
         const int code = errno;
@@ -104,29 +97,25 @@ static int try_until_made(attempt_function *attempt, const char *from, char **na
 }
 
 int lab_temporary_folder(const char *start, char **name) {
-    return try_until_made(folder_once, start, name);
+    return try_until_made(folder_once, start, 0777, name);
 }
 
 int lab_temporary_private_folder(const char *start, char **name) {
-    return try_until_made(private_once, start, name);
+    return try_until_made(folder_once, start, 0700, name);
 }
 
 int lab_temporary_create(const char *path, char **name) {
-    return try_until_made(create_once, path, name);
+    return try_until_made(create_once, path, 0666, name);
 }
 
-/* "….tmp-" is behind; what stands there is a number as made here, and nothing else. */
-static bool ends_in_digits(const char *digits) {
-    return strlen(digits) == DIGITS && strspn(digits, "0123456789abcdef") == DIGITS;
+/* ".tmp-" and a number as made here, and nothing else. */
+static bool is_marked(const char *end) {
+    const char *digits = end + sizeof MARK - 1;
+    return strncmp(end, MARK, sizeof MARK - 1) == 0 && strlen(digits) == DIGITS &&
+           strspn(digits, "0123456789abcdef") == DIGITS;
 }
 
-bool lab_temporary_folder_named(const char *entry, const char *start) {
-    const size_t length = strlen(start);
-    return strncmp(entry, start, length) == 0 && strncmp(entry + length, MARK, sizeof MARK - 1) == 0 &&
-           ends_in_digits(entry + length + sizeof MARK - 1);
-}
-
-bool lab_temporary_idle(int descriptor) {
+static bool is_idle(int descriptor) {
     return flock(descriptor, LOCK_EX | LOCK_NB) == 0;
 }
 
@@ -134,17 +123,14 @@ bool lab_temporary_idle(int descriptor) {
 static bool is_temporary(const char *entry, const char *name) {
     size_t length = strlen(name);
     length = length < MOST_NAME ? length : MOST_NAME;
-    if (entry[0] != '.' || strncmp(entry + 1, name, length) != 0 ||
-        strncmp(entry + 1 + length, MARK, sizeof MARK - 1) != 0)
-        return false;
-    return ends_in_digits(entry + length + sizeof MARK);
+    return entry[0] == '.' && strncmp(entry + 1, name, length) == 0 && is_marked(entry + 1 + length);
 }
 
 /* Unless somebody writes it; links are not followed. */
 static void remove_idle(int folder, const char *entry) {
     const int descriptor = openat(folder, entry, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (descriptor >= 0) {
-        if (lab_temporary_idle(descriptor))
+        if (is_idle(descriptor))
             unlinkat(folder, entry, 0);
         close(descriptor);
     }
@@ -159,4 +145,57 @@ void lab_temporary_clean(const char *path) {
     if (entries != NULL)
         closedir(entries);
     free(folder);
+}
+
+/* ---- folders that were left ---- */
+
+static int open_folder(int parent, const char *name) {
+    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static bool is_content(const lab_temporary_content *content, const char *entry) {
+    const char *name = NULL;
+    for (size_t i = 0; content != NULL && (name = content->name(content->of, i)) != NULL; i++)
+        if (strcmp(entry, name) == 0 || is_temporary(entry, name))
+            return true;
+    return content == NULL && strcmp(entry, ".") != 0 && strcmp(entry, "..") != 0;
+}
+
+static void remove_folder(int parent, const char *name, const lab_temporary_content *content) {
+    const int descriptor = open_folder(parent, name);
+    DIR *entries = descriptor >= 0 ? fdopendir(descriptor) : NULL;
+    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
+        if (is_content(content, entry->d_name))
+            unlinkat(descriptor, entry->d_name, 0);
+    if (entries != NULL)
+        closedir(entries);
+    else if (descriptor >= 0)
+        close(descriptor);
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+void lab_temporary_remove(const char *folder, const lab_temporary_content *content) {
+    remove_folder(AT_FDCWD, folder, content);
+}
+
+/* Unless somebody holds it. */
+static void remove_left(int parent, const char *name, const lab_temporary_content *content) {
+    struct stat facts;
+    const int descriptor = open_folder(parent, name);
+    if (descriptor < 0)
+        return;
+    const bool ours = fstat(descriptor, &facts) == 0 && facts.st_uid == geteuid();
+    if ((ours || content != NULL) && is_idle(descriptor))
+        remove_folder(parent, name, content);
+    close(descriptor);
+}
+
+void lab_temporary_sweep(const char *parent, const char *start, const lab_temporary_content *content) {
+    const size_t length = strlen(start);
+    DIR *entries = opendir(parent);
+    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
+        if (strncmp(entry->d_name, start, length) == 0 && is_marked(entry->d_name + length))
+            remove_left(dirfd(entries), entry->d_name, content);
+    if (entries != NULL)
+        closedir(entries);
 }

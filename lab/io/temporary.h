@@ -7,7 +7,7 @@
 #ifndef LAB_TEMPORARY_H
 #define LAB_TEMPORARY_H
 
-#include <stdbool.h>
+#include <stddef.h>
 
 /* Makes a new file that is to become `path` and locks it as long as its descriptor is open. *name from malloc; its
  * descriptor, or -1 with errno: *name is NULL then. */
@@ -20,9 +20,16 @@ void lab_temporary_clean(const char *path);
  * descriptor is open. *name from malloc; the descriptor, or -1 with errno: *name is NULL then. */
 int lab_temporary_folder(const char *start, char **name);
 int lab_temporary_private_folder(const char *start, char **name); /* that nobody else may look into */
-/* Whether an entry is called <start>.tmp-<digits>, and whether nobody holds what a descriptor is of: it is then locked
- * for the caller. */
-bool lab_temporary_folder_named(const char *entry, const char *start);
-bool lab_temporary_idle(int descriptor);
+
+/* The files that such a folder may hold: the names that `name` gives for 0, 1, … until NULL, and their temporaries. */
+typedef struct lab_temporary_content {
+    const char *(*name)(const void *of, size_t index);
+    const void *of;
+} lab_temporary_content;
+/* Removes these files of a folder (NULL: all), and the folder if nothing else is in it. Links are not followed. */
+void lab_temporary_remove(const char *folder, const lab_temporary_content *content);
+/* Removes so the folders <start>.tmp-<digits> that killed processes left in `parent`; where all files go, those of this
+ * user alone. */
+void lab_temporary_sweep(const char *parent, const char *start, const lab_temporary_content *content);
 
 #endif

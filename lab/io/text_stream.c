@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: MIT */
+/* See text_stream.h. */
 #include "io/text_stream.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
+
+char *lab_text_print(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    const int length = vsnprintf(NULL, 0, format, values);
+    va_end(values);
+    char *text = length >= 0 ? malloc((size_t)length + 1) : NULL;
+    va_start(values, format);
+    if (text != NULL)
+        vsnprintf(text, (size_t)length + 1, format, values);
+    va_end(values);
+    return text;
+}
 
 bool lab_text_close(FILE *stream, char **text) {
     const bool written = stream != NULL && ferror(stream) == 0;

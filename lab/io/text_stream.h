@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts that a stream of open_memstream() gathers. */
+/* Texts from malloc: printed, or gathered by a stream of open_memstream(). */
 #ifndef LAB_TEXT_STREAM_H
 #define LAB_TEXT_STREAM_H
 
+#include "io/fail.h"
+
 #include <stdbool.h>
 #include <stdio.h>
+
+/* What printf would write; NULL: no memory. */
+LAB_PRINTF(1, 2)
+char *lab_text_print(const char *format, ...);
 
 /* Closes the stream, or takes one that could not be opened (NULL). False: something is missing for want of memory, and
  * *text is NULL. Closing gives back what the text does not need: with no memory for that the text is gone, and the

@@ -6,7 +6,6 @@
 #include "io/file.h"
 #include "io/temporary.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,47 +31,13 @@ static file_name name_in(const lab_child_folder *folder, const char *name) {
     return path;
 }
 
-/* The files of a folder, and the folder if nothing else is in it. Takes the descriptor. */
-static void remove_folder(int descriptor, int parent, const char *name) {
-    DIR *entries = fdopendir(descriptor);
-    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(descriptor, entry->d_name, 0);
-    unlinkat(parent, name, AT_REMOVEDIR);
-    if (entries != NULL)
-        closedir(entries);
-    else
-        close(descriptor);
-}
-
-/* Of a process that was killed: ours, and locked by nobody. */
-static void remove_idle(int parent, const char *name) {
-    struct stat facts;
-    const int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (descriptor < 0)
-        return;
-    if (fstat(descriptor, &facts) == 0 && facts.st_uid == geteuid() && lab_temporary_idle(descriptor))
-        remove_folder(descriptor, parent, name);
-    else
-        close(descriptor);
-}
-
-static void clean(const char *base) {
-    DIR *entries = opendir(base);
-    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
-        if (lab_temporary_folder_named(entry->d_name, START))
-            remove_idle(dirfd(entries), entry->d_name);
-    if (entries != NULL)
-        closedir(entries);
-}
-
 /* SentencePiece takes a comma in a name as the end of it. */
 locus_status lab_child_open(lab_child_folder *folder, locus_error *error) {
     const char *base = getenv("TMPDIR");
     char start[sizeof folder->path], *name = NULL;
     if (base == NULL || base[0] == '\0' || strlen(base) > 400 || strchr(base, ',') != NULL)
         base = "/tmp";
-    clean(base);
+    lab_temporary_sweep(base, START, NULL);
     snprintf(start, sizeof start, "%.400s/" START, base);
     folder->held = lab_temporary_private_folder(start, &name);
     if (folder->held < 0) {
@@ -87,8 +51,10 @@ locus_status lab_child_open(lab_child_folder *folder, locus_error *error) {
 }
 
 void lab_child_close(lab_child_folder *folder) {
-    if (folder->path[0] != '\0')
-        remove_folder(folder->held, AT_FDCWD, folder->path);
+    if (folder->path[0] != '\0') {
+        lab_temporary_remove(folder->path, NULL);
+        close(folder->held);
+    }
     folder->path[0] = '\0';
 }
 

@@ -5,6 +5,7 @@
 
 #include "io/fail.h"
 #include "io/grow.h"
+#include "io/text_stream.h"
 #include "text/child.h"
 #include "text/utf8.h"
 
@@ -127,11 +128,9 @@ locus_status lab_sentencepiece_train(const char *text, size_t bytes, size_t voca
 static locus_status run_encoding(const lab_child_folder *folder, const char *path, const char *format,
                                  locus_error *error) {
     const word input = option("input", folder, "text"), output = option("output", folder, format);
-    const size_t size = strlen(path) + sizeof "--model=";
-    char *model = malloc(size), kind[48];
+    char *model = lab_text_print("--model=%s", path), kind[48];
     if (model == NULL)
         return lab_fail_memory(error, "the name of a model");
-    snprintf(model, size, "--model=%s", path);
     snprintf(kind, sizeof kind, "--output_format=%s", format);
     const char *const words[] = {"spm_encode", model, kind, input.text, output.text, NULL};
     const locus_status status = lab_child_run(folder, words, PACKAGE, error);

@@ -5,14 +5,13 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/temporary.h"
+#include "io/text_stream.h"
 #include "text/child.h"
 #include "text/token_file.h"
 #include "text/tokenizer_kinds.h"
 #include "text/utf8.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +85,7 @@ static locus_status train_tokenizer(making *made, locus_error *error) {
     if (status == LOCUS_OK)
         status = lab_child_write(&made->work, LAB_TOKENIZER_MODEL, model, bytes, error);
     if (status == LOCUS_OK) {
-        path = lab_tokenizer_file(made->work.path, LAB_TOKENIZER_MODEL);
+        path = lab_text_print("%s/" LAB_TOKENIZER_MODEL, made->work.path);
         status = path != NULL ? lab_tokenizer_open_sentencepiece(&made->tokenizer, path, error)
                               : lab_fail_memory(error, "a file name");
     }
@@ -196,7 +195,7 @@ typedef struct names {
 static bool name_files(names *of, const char *folder) {
     bool good = (of->folder = strdup(folder)) != NULL;
     for (int f = 0; f < FILES; f++) {
-        of->paths[f] = lab_tokenizer_file(folder, file_names[f]);
+        of->paths[f] = lab_text_print("%s/%s", folder, file_names[f]);
         good = good && of->paths[f] != NULL;
     }
     return good;
@@ -227,39 +226,17 @@ static locus_status move_files(const names *from, const names *to, bool model, l
 
 #define STAGING ".making"
 
-/* Removes one of those that killed processes left. */
-static void remove_idle(const char *path) {
-    names left = {0};
-    const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (descriptor >= 0 && lab_temporary_idle(descriptor) && name_files(&left, path)) {
-        for (int f = 0; f < FILES; f++)
-            lab_temporary_clean(left.paths[f]);
-        remove_files(&left);
-    }
-    free_names(&left);
-    if (descriptor >= 0)
-        close(descriptor);
-}
-
-static void clean(const char *folder) {
-    DIR *entries = opendir(folder);
-    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char *path =
-            lab_temporary_folder_named(entry->d_name, STAGING) ? lab_tokenizer_file(folder, entry->d_name) : NULL;
-        if (path != NULL)
-            remove_idle(path);
-        free(path);
-    }
-    if (entries != NULL)
-        closedir(entries);
+static const char *file_name(const void *of, size_t index) {
+    (void)of;
+    return index < FILES ? file_names[index] : NULL;
 }
 
 /* A folder beside the places of the files, held as long as its descriptor is open. */
 static locus_status open_staging(const char *folder, char **aside, int *held, locus_error *error) {
-    char *start = lab_tokenizer_file(folder, STAGING);
+    char *start = lab_text_print("%s/" STAGING, folder);
     locus_status status = start != NULL ? lab_directory_create(folder, error) : lab_fail_memory(error, "file names");
     if (status == LOCUS_OK) {
-        clean(folder);
+        lab_temporary_sweep(folder, STAGING, &(lab_temporary_content){.name = file_name});
         *held = lab_temporary_folder(start, aside);
         status = *held >= 0 ? LOCUS_OK : lab_fail_system(error, "make a folder in", folder, errno);
     }

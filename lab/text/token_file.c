@@ -7,6 +7,7 @@
 #include "io/digest.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/text_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -239,9 +240,5 @@ locus_status lab_token_file_write(const char *path, const lab_token_file_content
 }
 
 char *lab_token_file_path(const char *folder, const char *set) {
-    const size_t size = strlen(folder) + strlen(set) + sizeof "/.tokens";
-    char *path = malloc(size);
-    if (path != NULL)
-        snprintf(path, size, "%s/%s.tokens", folder, set);
-    return path;
+    return lab_text_print("%s/%s.tokens", folder, set);
 }

@@ -3,6 +3,7 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/text_stream.h"
 #include "text/tokenizer_kinds.h"
 #include "text/utf8.h"
 
@@ -13,14 +14,6 @@
 #include <unistd.h>
 
 /* ---- opening ---- */
-
-char *lab_tokenizer_file(const char *folder, const char *name) {
-    const size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path != NULL)
-        snprintf(path, size, "%s/%s", folder, name);
-    return path;
-}
 
 /* `path` NULL: bytes. */
 static locus_status create(lab_tokenizer **tokenizer, lab_tokenizer_kind kind, const char *path, locus_error *error) {
@@ -62,7 +55,7 @@ locus_status lab_tokenizer_open_wordpiece(lab_tokenizer **tokenizer, const char 
 
 /* What tokenizer_config.json says; without it, or without a word on it: lower case. */
 static locus_status read_uncased(const char *folder, bool *uncased, locus_error *error) {
-    char *path = lab_tokenizer_file(folder, LAB_TOKENIZER_WORDS_CONFIG), *text = NULL;
+    char *path = lab_text_print("%s/" LAB_TOKENIZER_WORDS_CONFIG, folder), *text = NULL;
     size_t bytes;
     *uncased = true;
     if (path == NULL)
@@ -93,8 +86,8 @@ locus_status lab_tokenizer_open_folder(lab_tokenizer **tokenizer, const char *fo
     *tokenizer = NULL;
     if (stat(folder, &facts) != 0)
         return lab_fail_system(error, "read", folder, errno);
-    char *model = lab_tokenizer_file(folder, LAB_TOKENIZER_MODEL);
-    char *words = lab_tokenizer_file(folder, LAB_TOKENIZER_WORDS);
+    char *model = lab_text_print("%s/" LAB_TOKENIZER_MODEL, folder);
+    char *words = lab_text_print("%s/" LAB_TOKENIZER_WORDS, folder);
     locus_status status;
     if (model == NULL || words == NULL) {
         status = lab_fail_memory(error, "a file name");
@@ -126,15 +119,9 @@ void lab_tokenizer_close(lab_tokenizer **tokenizer) {
 
 static locus_status write_file(const char *folder, const char *name, const char *data, size_t bytes,
                                locus_error *error) {
-    char *path = lab_tokenizer_file(folder, name);
-    lab_output output;
-    if (path == NULL)
-        return lab_fail_memory(error, "a file name");
-    locus_status status = lab_output_open(&output, path, error);
-    if (status == LOCUS_OK) {
-        fwrite(data, 1, bytes, output.stream);
-        status = lab_output_commit(&output, error);
-    }
+    char *path = lab_text_print("%s/%s", folder, name);
+    const locus_status status =
+        path != NULL ? lab_file_write(path, data, bytes, error) : lab_fail_memory(error, "a file name");
     free(path);
     return status;
 }
@@ -220,19 +207,9 @@ locus_status lab_tokenizer_train(const char *text_path, const char *prefix, size
     }
     if (status == LOCUS_OK)
         status = lab_sentencepiece_train(text, bytes, vocabulary, &model, &model_bytes, error);
-    const size_t size = strlen(prefix) + sizeof ".model";
-    char *path = status == LOCUS_OK ? malloc(size) : NULL;
-    if (status == LOCUS_OK && path == NULL)
-        status = lab_fail_memory(error, "a file name");
-    lab_output output;
-    if (status == LOCUS_OK) {
-        snprintf(path, size, "%s.model", prefix);
-        status = lab_output_open(&output, path, error);
-    }
-    if (status == LOCUS_OK) {
-        fwrite(model, 1, model_bytes, output.stream);
-        status = lab_output_commit(&output, error);
-    }
+    char *path = status == LOCUS_OK ? lab_text_print("%s.model", prefix) : NULL;
+    if (status == LOCUS_OK)
+        status = path != NULL ? lab_file_write(path, model, model_bytes, error) : lab_fail_memory(error, "a file name");
     free(path);
     free(model);
     free(text);

@@ -19,7 +19,4 @@ struct lab_tokenizer {
 #define LAB_TOKENIZER_WORDS "vocab.txt"
 #define LAB_TOKENIZER_WORDS_CONFIG "tokenizer_config.json"
 
-/* "FOLDER/NAME", from malloc; NULL: no memory. */
-char *lab_tokenizer_file(const char *folder, const char *name);
-
 #endif

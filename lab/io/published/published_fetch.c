@@ -12,6 +12,7 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/published/download.h"
+#include "io/text_stream.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,11 +111,9 @@ static locus_status create_parents(const char *to, locus_error *error) {
 
 locus_status lab_published_fetch(const lab_published_set *set, const char *url, const char *to, const lab_watch *watch,
                                  locus_error *error) {
-    size_t size = strlen(to) + sizeof ".part";
-    char *part = malloc(size);
+    char *part = lab_text_print("%s.part", to);
     if (part == NULL)
         return lab_fail_memory(error, "a file name");
-    snprintf(part, size, "%s.part", to);
     bool exists; /* what cannot be unpacked need not be downloaded */
     locus_status status = lab_published_check_target(to, &exists, error);
     if (status == LOCUS_OK)

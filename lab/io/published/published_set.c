@@ -10,9 +10,8 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/temporary.h"
-#include <dirent.h>
+#include "io/text_stream.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +19,6 @@
 #include <unistd.h>
 
 #define BLOCK ((size_t)1 << 20)
-
-static char *join(const char *folder, const char *between, const char *name) {
-    size_t size = strlen(folder) + strlen(between) + strlen(name) + 1;
-    char *path = malloc(size);
-    if (path != NULL)
-        snprintf(path, size, "%s%s%s", folder, between, name);
-    return path;
-}
 
 /* ---- checking and copying file by file ---- */
 
@@ -93,7 +84,7 @@ static locus_status check_file(file_job *job, const lab_published_file *file, co
 static locus_status copy_file(file_job *job, const lab_published_file *file, const lab_published_source *from,
                               locus_error *error) {
     lab_output output;
-    char *path = join(job->to, "/", file->name);
+    char *path = lab_text_print("%s/%s", job->to, file->name);
     locus_status status = path != NULL ? lab_output_open(&output, path, error) : lab_fail_memory(error, "a file name");
     if (status == LOCUS_OK) {
         status = check_file(job, file, from, output.stream, error);
@@ -130,46 +121,9 @@ locus_status lab_published_check(const lab_published_set *set, const char *path,
 
 /* ---- folders of copies ---- */
 
-/* Whether a name is a file's of the set, or that of its temporary (io/file.h). */
-static bool is_copy(const lab_published_set *set, const char *name) {
-    bool found = false;
-    for (size_t i = 0; i < set->file_count && !found; i++) {
-        const char *file = set->files[i].name;
-        found = strcmp(name, file) == 0 || (name[0] == '.' && strncmp(name + 1, file, strlen(file)) == 0 &&
-                                            strncmp(name + 1 + strlen(file), ".tmp-", 5) == 0);
-    }
-    return found;
-}
-
-/* Copies and nothing else: a folder that holds anything of somebody else's stays, and links are not followed. Nor is
- * one removed that somebody else still fills; `mine`: this process does. */
-static void remove_folder(const lab_published_set *set, const char *folder, bool mine) {
-    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (descriptor >= 0 && !mine && !lab_temporary_idle(descriptor)) {
-        close(descriptor);
-        return;
-    }
-    DIR *entries = descriptor < 0 ? NULL : fdopendir(descriptor);
-    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
-        if (is_copy(set, entry->d_name))
-            unlinkat(descriptor, entry->d_name, 0);
-    if (entries != NULL)
-        closedir(entries);
-    else if (descriptor >= 0)
-        close(descriptor);
-    rmdir(folder);
-}
-
-static void remove_left_over(const lab_published_set *set, const char *parent, const char *start) {
-    DIR *entries = opendir(parent);
-    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char *path = lab_temporary_folder_named(entry->d_name, start) ? join(parent, "/", entry->d_name) : NULL;
-        if (path != NULL)
-            remove_folder(set, path, false);
-        free(path);
-    }
-    if (entries != NULL)
-        closedir(entries);
+static const char *file_name(const void *of, size_t index) {
+    const lab_published_set *set = of;
+    return index < set->file_count ? set->files[index].name : NULL;
 }
 
 /* Makes the folders above `to`, and removes what killed processes left there and in it. */
@@ -179,8 +133,9 @@ static locus_status clean(const lab_published_set *set, const char *to, locus_er
     locus_status status =
         parent != NULL ? lab_directory_create(parent, error) : lab_fail_memory(error, "a folder's name");
     if (status == LOCUS_OK) {
-        remove_left_over(set, parent, slash != NULL ? slash + 1 : to);
-        remove_left_over(set, to, "");
+        const lab_temporary_content copies = {file_name, set};
+        lab_temporary_sweep(parent, slash != NULL ? slash + 1 : to, &copies);
+        lab_temporary_sweep(to, "", &copies);
     }
     free(parent);
     return status;
@@ -189,7 +144,8 @@ static locus_status clean(const lab_published_set *set, const char *to, locus_er
 static locus_status move_files(const lab_published_set *set, const char *from, const char *to, locus_error *error) {
     locus_status status = LOCUS_OK;
     for (size_t i = 0; status == LOCUS_OK && i < set->file_count; i++) {
-        char *old = join(from, "/", set->files[i].name), *new = join(to, "/", set->files[i].name);
+        char *old = lab_text_print("%s/%s", from, set->files[i].name);
+        char *new = lab_text_print("%s/%s", to, set->files[i].name);
         if (old == NULL || new == NULL)
             status = lab_fail_memory(error, "a file name");
         else if (rename(old, new) != 0)
@@ -220,7 +176,7 @@ static locus_status take_by_way_of(const lab_published_set *set, const way *by, 
     locus_status status = run(&copying, by->path, error);
     if (status == LOCUS_OK)
         status = move_in(set, by, error);
-    remove_folder(set, by->folder, true);
+    lab_temporary_remove(by->folder, &(lab_temporary_content){file_name, set});
     return status;
 }
 
@@ -238,7 +194,7 @@ locus_status lab_published_take(const lab_published_set *set, const char *path, 
         status = clean(set, to, error);
     if (status != LOCUS_OK)
         return status;
-    char *folder = NULL, *start = join(to, exists ? "/" : "", "");
+    char *folder = NULL, *start = lab_text_print(exists ? "%s/" : "%s", to);
     const int held = start != NULL ? lab_temporary_folder(start, &folder) : -1;
     const int code = errno;
     if (held >= 0) {

@@ -5,19 +5,12 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/published/archive.h"
+#include "io/text_stream.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static char *join(const char *folder, const char *name) {
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path != NULL)
-        snprintf(path, size, "%s/%s", folder, name);
-    return path;
-}
 
 static bool is_folder(const char *path) {
     struct stat facts;
@@ -30,7 +23,7 @@ static locus_status holds_any(const lab_published_set *set, const char *folder, 
     *found = false;
     for (size_t i = 0; i < set->file_count && !*found; i++) {
         struct stat facts;
-        char *path = join(folder, set->files[i].name);
+        char *path = lab_text_print("%s/%s", folder, set->files[i].name);
         if (path == NULL)
             return lab_fail_memory(error, "a file name");
         *found = stat(path, &facts) == 0;
@@ -40,7 +33,7 @@ static locus_status holds_any(const lab_published_set *set, const char *folder, 
 }
 
 locus_status lab_published_locate(const lab_published_set *set, const char *path, char **folder, locus_error *error) {
-    char *const candidates[] = {strdup(path), join(path, set->inner)};
+    char *const candidates[] = {strdup(path), lab_text_print("%s/%s", path, set->inner)};
     const bool named = candidates[0] != NULL && candidates[1] != NULL;
     locus_status status = named ? LOCUS_OK : lab_fail_memory(error, "a file name");
     *folder = NULL;
@@ -82,7 +75,7 @@ static locus_status visit_folder(const lab_published_set *set, const char *folde
                                  locus_error *error) {
     locus_status status = LOCUS_OK;
     for (size_t i = 0; status == LOCUS_OK && i < visitor->count; i++) {
-        char *path = join(folder, set->files[visitor->first + i].name);
+        char *path = lab_text_print("%s/%s", folder, set->files[visitor->first + i].name);
         status = path != NULL ? visit_file(path, i, visitor, error) : lab_fail_memory(error, "a file name");
         free(path);
     }
@@ -100,7 +93,7 @@ static size_t find_file(const lab_published_set *set, const lab_published_visito
 
 static locus_status visit_member(lab_archive *archive, const char *path, const lab_member *member, size_t index,
                                  const lab_published_visitor *visitor, locus_error *error) {
-    char *name = join(path, member->name);
+    char *name = lab_text_print("%s/%s", path, member->name);
     if (name == NULL)
         return lab_fail_memory(error, "a file name");
     const lab_published_source from = {name, member->bytes, NULL, archive};

@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "io/grow.h"
+#include "io/text_stream.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -57,14 +58,6 @@ static locus_status read_names(names *into, const char *path, locus_error *error
     return good ? lab_fail_system(error, "read", path, code) : lab_fail_memory(error, "names of files");
 }
 
-static char *join(const char *folder, const char *name) {
-    const size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path != NULL)
-        snprintf(path, size, "%s/%s", folder, name);
-    return path;
-}
-
 /* ---- files of a class ---- */
 
 static void trace(lab_picture_files *files, const void *bytes, size_t count) {
@@ -94,7 +87,7 @@ static locus_status read_class(lab_picture_files *files, const char *folder, siz
     locus_status status = read_names(&within, folder, error);
     for (size_t i = 0; status == LOCUS_OK && i < within.count; i++) {
         struct stat found;
-        char *path = join(folder, within.names[i]);
+        char *path = lab_text_print("%s/%s", folder, within.names[i]);
         if (path == NULL)
             status = lab_fail_memory(error, "names of files");
         else if (stat(path, &found) != 0)
@@ -135,7 +128,7 @@ static locus_status read_entry(lab_picture_files *files, lab_word_index *classes
     struct stat found;
     size_t class;
     locus_status status = LOCUS_OK;
-    char *path = join(folder, name);
+    char *path = lab_text_print("%s/%s", folder, name);
     if (path == NULL)
         return lab_fail_memory(error, "names of files");
     if (stat(path, &found) != 0)

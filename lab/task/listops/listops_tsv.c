@@ -5,6 +5,7 @@
 #include "io/digest.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/text_stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +40,7 @@ bool lab_listops_has_sets(const char *path) {
 
 /* The file of a set, from malloc; NULL: out of memory. */
 static char *path_of(const char *path, lab_set which) {
-    if (!lab_listops_has_sets(path))
-        return strdup(path);
-    const size_t size = strlen(path) + strlen(set_files[which]) + 2;
-    char *joined = malloc(size);
-    if (joined != NULL)
-        snprintf(joined, size, "%s/%s", path, set_files[which]);
-    return joined;
+    return lab_listops_has_sets(path) ? lab_text_print("%s/%s", path, set_files[which]) : strdup(path);
 }
 
 /* ---- digest ---- */

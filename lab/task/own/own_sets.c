@@ -6,6 +6,7 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/text_stream.h"
 
 #include <locus/random.h>
 #include <stdlib.h>
@@ -105,25 +106,11 @@ locus_status lab_own_check_digest(const lab_task_options *options, const uint64_
 
 /* ---- what is kept ---- */
 
-static char *path_in(const char *folder) {
-    const size_t size = strlen(folder) + sizeof LAB_OWN_KEPT + 2;
-    char *path = malloc(size);
-    if (path != NULL)
-        snprintf(path, size, "%s/" LAB_OWN_KEPT, folder);
-    return path;
-}
-
 locus_status lab_own_keep(cJSON *root, size_t losses, const char *folder, locus_error *error) {
-    char *text = cJSON_PrintUnformatted(root), *path = path_in(folder);
-    lab_output output = {0};
-    locus_status status = text == NULL || path == NULL || lab_json_losses() != losses
-                              ? lab_fail_memory(error, "a vocabulary")
-                              : lab_output_open(&output, path, error);
-    if (status == LOCUS_OK) {
-        fputs(text, output.stream);
-        status = lab_output_commit(&output, error);
-        lab_output_discard(&output);
-    }
+    char *text = cJSON_PrintUnformatted(root), *path = lab_text_print("%s/" LAB_OWN_KEPT, folder);
+    const locus_status status = text == NULL || path == NULL || lab_json_losses() != losses
+                                    ? lab_fail_memory(error, "a vocabulary")
+                                    : lab_file_write(path, text, strlen(text), error);
     cJSON_free(text);
     free(path);
     cJSON_Delete(root);
@@ -131,7 +118,7 @@ locus_status lab_own_keep(cJSON *root, size_t losses, const char *folder, locus_
 }
 
 locus_status lab_own_recall(cJSON **root, const char *folder, locus_error *error) {
-    char *text = NULL, *path = path_in(folder);
+    char *text = NULL, *path = lab_text_print("%s/" LAB_OWN_KEPT, folder);
     size_t bytes;
     bool out_of_memory = path == NULL;
     *root = NULL;
