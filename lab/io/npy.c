@@ -21,13 +21,16 @@ enum { MAX_HEADER = 65536, HEADER_ALIGNMENT = 64 };
 
 static const char magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
-typedef struct type_name {
+/* Names of types; half ones are read only. */
+static const struct {
     const char *text;
     lab_dtype dtype;
-} type_name;
-
-static const type_name type_names[] = {{"<f4", LAB_F32}, {"<f8", LAB_F64}, {"<i4", LAB_I32}, {"<i8", LAB_I64}};
-static const char half_name[] = "<f2"; /* read only */
+    bool half;
+} types[] = {{"<f2", LAB_F32, true},
+             {"<f4", LAB_F32, false},
+             {"<f8", LAB_F64, false},
+             {"<i4", LAB_I32, false},
+             {"<i8", LAB_I64, false}};
 
 /* ---- header ---- */
 
@@ -68,18 +71,16 @@ static locus_status parse_type(header_parser *p) {
     char text[16];
     if (!accept_string(p, text, sizeof text))
         return malformed(p, "'descr' is not a simple element type");
-    p->half = strcmp(text, half_name) == 0;
-    p->array->dtype = LAB_F32;
-    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
-        if (strcmp(text, type_names[i].text) == 0) {
-            p->array->dtype = type_names[i].dtype;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(text, types[i].text) == 0) {
+            p->array->dtype = types[i].dtype;
+            p->half = types[i].half;
             return LOCUS_OK;
         }
-    return p->half ? LOCUS_OK
-                   : lab_fail_file(p->error, p->path,
-                                   "has elements of type '%s': use float32, float64, float16, int32 or int64, "
-                                   "little-endian (x.astype('<f4') in NumPy)",
-                                   text);
+    return lab_fail_file(p->error, p->path,
+                         "has elements of type '%s': use float32, float64, float16, int32 or int64, little-endian "
+                         "(x.astype('<f4') in NumPy)",
+                         text);
 }
 
 static locus_status parse_order(header_parser *p) {
@@ -237,8 +238,8 @@ static size_t print_header(const lab_array *array, const char *type, char *text,
 
 locus_status lab_npy_write(const lab_array *array, const char *path, locus_error *error) {
     const char *type = NULL;
-    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
-        type = type_names[i].dtype == array->dtype ? type_names[i].text : type;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        type = types[i].dtype == array->dtype && !types[i].half ? types[i].text : type;
     if (!type || array->rank > LAB_MAX_RANK)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "array", "the array for '%s' has no type or too many dimensions",
                         path);

@@ -24,17 +24,17 @@ enum { MAX_HEADER = 100000000, ALIGNMENT = 64 };
 
 #define MAX_EXACT 9007199254740992.0 /* 2^53: numbers of the JSON reader are doubles */
 
-typedef struct type_name {
-    const char *text;
-    lab_dtype dtype;
-} type_name;
-
-static const type_name type_names[] = {{"F32", LAB_F32}, {"F64", LAB_F64}, {"I32", LAB_I32}, {"I64", LAB_I64}};
-
+/* What an array is of in memory; `half` is what it is of in the file, where that is another type, else 0. */
 static const struct {
     const char *text;
+    lab_dtype dtype;
     locus_dtype half;
-} half_names[] = {{"F16", LOCUS_FLOAT16}, {"BF16", LOCUS_BFLOAT16}};
+} types[] = {{"F32", LAB_F32, 0},
+             {"F64", LAB_F64, 0},
+             {"I32", LAB_I32, 0},
+             {"I64", LAB_I64, 0},
+             {"F16", LAB_F32, LOCUS_FLOAT16},
+             {"BF16", LAB_F32, LOCUS_BFLOAT16}};
 
 /* ---- header to entries ---- */
 
@@ -71,15 +71,10 @@ static locus_status read_type(const reader *r, const cJSON *item, entry *to) {
     const cJSON *type = cJSON_GetObjectItemCaseSensitive(item, "dtype");
     if (!cJSON_IsString(type))
         return malformed(r, item->string, "has no 'dtype'");
-    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
-        if (strcmp(type->valuestring, type_names[i].text) == 0) {
-            to->array.dtype = type_names[i].dtype;
-            return LOCUS_OK;
-        }
-    for (size_t i = 0; i < sizeof half_names / sizeof *half_names; i++)
-        if (strcmp(type->valuestring, half_names[i].text) == 0) {
-            to->array.dtype = LAB_F32;
-            to->half = half_names[i].half;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type->valuestring, types[i].text) == 0) {
+            to->array.dtype = types[i].dtype;
+            to->half = types[i].half;
             return LOCUS_OK;
         }
     return lab_fail_file(r->error, r->input.path,
@@ -232,7 +227,7 @@ static locus_status read_header(reader *r) {
     return status;
 }
 
-/* ---- one block of memory: data | arrays | metadata | the metadata's texts ---- */
+/* ---- tensors and metadata ---- */
 
 static size_t rounded(size_t bytes) {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -243,53 +238,29 @@ static size_t entry_bytes(const entry *of) {
     return (of->end - of->begin) * (of->half ? sizeof(float) / LAB_HALF_SIZE : 1);
 }
 
-typedef struct layout {
-    size_t arrays, metadata, texts, bytes, metadata_count;
-} layout;
-
-/* Sums cannot overflow: every part is in a file, or in a header below 100 MB. */
-static layout plan_layout(const reader *r) {
-    layout plan = {0};
+/* Their texts stay in the header, which the file takes over. */
+static bool take_metadata(reader *r, lab_safetensors *file) {
     const cJSON *text;
-    size_t letters = 0;
-    for (size_t i = 0; i < r->count; i++)
-        plan.arrays += rounded(entry_bytes(&r->entries[i]));
+    file->header = r->header;
+    r->header = NULL;
+    file->metadata = calloc((size_t)cJSON_GetArraySize(r->metadata) + 1, sizeof *file->metadata);
+    if (!file->metadata)
+        return false;
     cJSON_ArrayForEach(text, r->metadata) {
-        letters += strlen(text->string) + strlen(text->valuestring) + 2;
-        plan.metadata_count++;
+        file->metadata[file->metadata_count++] = (lab_metadata){text->string, text->valuestring};
     }
-    plan.metadata = plan.arrays + rounded(r->count * sizeof(lab_array));
-    plan.texts = plan.metadata + rounded(plan.metadata_count * sizeof(lab_metadata));
-    plan.bytes = rounded(plan.texts + letters + 1);
-    return plan;
+    return true;
 }
 
-static char *store_text(char **at, const char *text) {
-    size_t size = strlen(text) + 1;
-    char *stored = memcpy(*at, text, size);
-    *at += size;
-    return stored;
-}
-
-static void store_metadata(const reader *r, const layout *plan, lab_safetensors *file) {
-    char *storage = file->storage, *texts = storage + plan->texts;
-    const cJSON *text;
-    file->metadata = (lab_metadata *)(void *)(storage + plan->metadata);
-    cJSON_ArrayForEach(text, r->metadata) {
-        lab_metadata *pair = &file->metadata[file->metadata_count++];
-        pair->key = store_text(&texts, text->string);
-        pair->value = store_text(&texts, text->valuestring);
-    }
-}
-
+/* The sum cannot overflow: every part is in a file. */
 static locus_status read_tensors(reader *r, lab_safetensors *file) {
-    layout plan = plan_layout(r);
-    file->storage = aligned_alloc(ALIGNMENT, plan.bytes);
-    if (!file->storage)
+    size_t bytes = ALIGNMENT;
+    for (size_t i = 0; i < r->count; i++)
+        bytes += rounded(entry_bytes(&r->entries[i]));
+    char *data = file->storage = aligned_alloc(ALIGNMENT, bytes);
+    file->arrays = calloc(r->count + 1, sizeof *file->arrays);
+    if (!take_metadata(r, file) || !file->storage || !file->arrays)
         return lab_fail_memory(r->error, "the tensors of a .safetensors file");
-    file->storage_bytes = plan.bytes;
-    char *data = file->storage;
-    file->arrays = (lab_array *)(void *)(data + plan.arrays);
     for (size_t i = 0; i < r->count; i++) {
         const entry *from = &r->entries[i];
         file->arrays[i] = from->array;
@@ -302,7 +273,6 @@ static locus_status read_tensors(reader *r, lab_safetensors *file) {
         data += rounded(entry_bytes(from));
     }
     file->count = r->count;
-    store_metadata(r, &plan, file);
     if (!lab_input_at_end(&r->input))
         return lab_fail_file(r->error, r->input.path, "has bytes after its last tensor");
     return LOCUS_OK;
@@ -328,6 +298,9 @@ locus_status lab_safetensors_read(lab_safetensors *file, const char *path, locus
 
 void lab_safetensors_close(lab_safetensors *file) {
     free(file->storage);
+    free(file->arrays);
+    free(file->metadata);
+    cJSON_Delete(file->header);
     *file = (lab_safetensors){0};
 }
 

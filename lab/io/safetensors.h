@@ -17,8 +17,8 @@ typedef struct lab_safetensors {
     lab_array *arrays;
     size_t metadata_count;
     lab_metadata *metadata;
-    void *storage; /* everything above points in here or is owned by it */
-    size_t storage_bytes;
+    void *storage;        /* of all data */
+    struct cJSON *header; /* of the metadata's texts */
 } lab_safetensors;
 
 /* Reads and checks the whole file: header within the file, offsets in order, inside, not overlapping, sizes as shapes

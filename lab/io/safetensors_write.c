@@ -11,18 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* NULL: it is none. */
 static const char *type_text(lab_dtype dtype) {
-    switch (dtype) {
-    case LAB_F32:
-        return "F32";
-    case LAB_F64:
-        return "F64";
-    case LAB_I32:
-        return "I32";
-    case LAB_I64:
-        return "I64";
-    }
-    return NULL;
+    static const char *const texts[] = {[LAB_F32] = "F32", [LAB_F64] = "F64", [LAB_I32] = "I32", [LAB_I64] = "I64"};
+    return (size_t)dtype < sizeof texts / sizeof *texts ? texts[dtype] : NULL;
 }
 
 static void print_text(FILE *stream, const char *text) {
