@@ -21,22 +21,15 @@ static bool is_ready(void) {
 #endif
 }
 
-locus_status lab_digest_open(lab_digest *digest, lab_digest_kind kind, locus_error *error) {
+lab_digest lab_digest_begin(lab_digest_kind kind) {
     const EVP_MD *algorithm = kind == LAB_DIGEST_MD5 ? EVP_md5() : EVP_sha256();
-    EVP_MD_CTX *state = is_ready() ? EVP_MD_CTX_new() : NULL;
-    digest->state = state;
-    if (state == NULL)
-        return lab_fail_memory(error, "a check sum");
+    lab_digest digest = {.state = is_ready() ? EVP_MD_CTX_new() : NULL, .kind = kind};
     errno = 0;
-    if (EVP_DigestInit_ex(state, algorithm, NULL) != 1) {
-        const bool out_of_memory = errno == ENOMEM; /* OpenSSL does not say which it was */
-        lab_digest_discard(digest);
-        if (out_of_memory)
-            return lab_fail_memory(error, "a check sum");
-        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, NULL, "this system's OpenSSL computes no %s sums",
-                        kind == LAB_DIGEST_MD5 ? "MD5" : "SHA-256");
+    if (digest.state != NULL && EVP_DigestInit_ex(digest.state, algorithm, NULL) != 1) {
+        digest.forbidden = errno != ENOMEM; /* OpenSSL does not say which it was */
+        lab_digest_discard(&digest);
     }
-    return LOCUS_OK;
+    return digest;
 }
 
 void lab_digest_add(lab_digest *digest, const void *bytes, size_t count) {
@@ -64,6 +57,9 @@ locus_status lab_digest_close(lab_digest *digest, char text[LAB_DIGEST_TEXT], lo
     for (unsigned i = 0; done && i < bytes && 2 * i + 2 < LAB_DIGEST_TEXT; i++)
         snprintf(text + 2 * (size_t)i, 3, "%02x", (unsigned)sum[i]);
     lab_digest_discard(digest);
+    if (digest->forbidden)
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, NULL, "this system's OpenSSL computes no %s sums",
+                        digest->kind == LAB_DIGEST_MD5 ? "MD5" : "SHA-256");
     return done ? LOCUS_OK : lab_fail_memory(error, "a check sum");
 }
 

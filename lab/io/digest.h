@@ -4,6 +4,7 @@
 #define LAB_DIGEST_H
 
 #include <locus/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,16 +14,18 @@ typedef enum lab_digest_kind { LAB_DIGEST_MD5 = 0, LAB_DIGEST_SHA256 = 1 } lab_d
 
 typedef struct lab_digest {
     void *state;
+    lab_digest_kind kind;
+    bool forbidden;
 } lab_digest;
 
-/* open → add … add → close. Failures of `add` show at `close`. UNSUPPORTED where the system forbids the kind. */
-locus_status lab_digest_open(lab_digest *digest, lab_digest_kind kind, locus_error *error);
+/* begin → add … add → close, which says what failed before. UNSUPPORTED where the system forbids the kind. */
+lab_digest lab_digest_begin(lab_digest_kind kind);
 void lab_digest_add(lab_digest *digest, const void *bytes, size_t count);
 locus_status lab_digest_add_file(lab_digest *digest, const char *path, locus_error *error); /* to its end */
 locus_status lab_digest_close(lab_digest *digest, char text[LAB_DIGEST_TEXT], locus_error *error);
 /* Closes it, and gives the first 8 bytes as a number, the first one the most significant, as the text begins: data of
  * another number are other data. Never 0, which stands for no data. */
 locus_status lab_digest_close_number(lab_digest *digest, uint64_t *number, locus_error *error);
-void lab_digest_discard(lab_digest *digest); /* instead of close; safe after it, and after a failed open */
+void lab_digest_discard(lab_digest *digest); /* instead of close; safe after it */
 
 #endif

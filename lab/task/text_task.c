@@ -47,10 +47,7 @@ static locus_status open_set(lab_token_file *file, const char *folder, lab_set w
 }
 
 static locus_status join_digests(const uint64_t *numbers, size_t count, uint64_t *joined, locus_error *error) {
-    lab_digest sum;
-    const locus_status status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
-    if (status != LOCUS_OK)
-        return status;
+    lab_digest sum = lab_digest_begin(LAB_DIGEST_SHA256);
     for (size_t i = 0; i < count; i++) {
         char number[24];
         snprintf(number, sizeof number, "%llu\n", (unsigned long long)numbers[i]);

@@ -129,13 +129,10 @@ static locus_status check_tokens(const lab_token_file *file, const char *path, l
 }
 
 static locus_status check_digest(const lab_token_file *file, const char *path, locus_error *error) {
-    lab_digest sum;
+    lab_digest sum = lab_digest_begin(LAB_DIGEST_SHA256);
     uint64_t digest;
-    locus_status status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
-    if (status != LOCUS_OK)
-        return status;
     lab_digest_add(&sum, token_bytes(file), file->data_bytes - HEADER);
-    status = close_digest(&sum, &digest, error);
+    const locus_status status = close_digest(&sum, &digest, error);
     return status == LOCUS_OK && digest != file->digest
                ? lab_fail_file(error, path, "is damaged: its tokens do not have the digest that it says")
                : status;
@@ -191,10 +188,7 @@ static size_t pack(const lab_token_file_content *content, size_t first, size_t w
 static locus_status content_digest(const lab_token_file_content *content, size_t width, uint64_t *digest,
                                    locus_error *error) {
     unsigned char bytes[4 * BLOCK];
-    lab_digest sum;
-    const locus_status status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
-    if (status != LOCUS_OK)
-        return status;
+    lab_digest sum = lab_digest_begin(LAB_DIGEST_SHA256);
     for (size_t first = 0; first < content->count; first += BLOCK)
         lab_digest_add(&sum, bytes, pack(content, first, width, bytes));
     return close_digest(&sum, digest, error);

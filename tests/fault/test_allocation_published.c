@@ -37,8 +37,7 @@ static void make_source(void) {
     scratch_write("source/a.bin", contents[0], 5);
     scratch_write("source/b.bin", contents[1], 10);
     for (size_t f = 0; f < FILES; f++) {
-        lab_digest digest;
-        assert_int_equal(lab_digest_open(&digest, LAB_DIGEST_SHA256, NULL), LOCUS_OK);
+        lab_digest digest = lab_digest_begin(LAB_DIGEST_SHA256);
         lab_digest_add(&digest, contents[f], strlen(contents[f]));
         assert_int_equal(lab_digest_close(&digest, sums[f], NULL), LOCUS_OK);
     }

@@ -96,7 +96,7 @@ static void the_published_vocabulary(void **state) {
         skip();
     golden_open(&golden, "wordpiece");
     golden_ok(lab_file_read(path, &data, &bytes, error));
-    golden_ok(lab_digest_open(&sum, LAB_DIGEST_SHA256, error));
+    sum = lab_digest_begin(LAB_DIGEST_SHA256);
     lab_digest_add(&sum, data, bytes);
     golden_ok(lab_digest_close(&sum, text, error));
     assert_string_equal(text, golden_text(&golden, 0, "full.sha256"));

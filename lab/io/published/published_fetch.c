@@ -44,10 +44,8 @@ static locus_status sum_file(const char *path, lab_digest *digest, const lab_wat
 static locus_status check_archive(const lab_published_set *set, const char *path, const lab_watch *watch, bool *right,
                                   locus_error *error) {
     char sum[LAB_DIGEST_TEXT];
-    lab_digest digest;
-    locus_status status = lab_digest_open(&digest, LAB_DIGEST_MD5, error);
-    if (status == LOCUS_OK)
-        status = sum_file(path, &digest, watch, error);
+    lab_digest digest = lab_digest_begin(LAB_DIGEST_MD5);
+    locus_status status = sum_file(path, &digest, watch, error);
     if (status == LOCUS_OK)
         status = lab_digest_close(&digest, sum, error);
     lab_digest_discard(&digest);

@@ -68,11 +68,8 @@ static locus_status check_sum(const lab_published_file *file, const lab_publishe
 
 static locus_status check_file(file_job *job, const lab_published_file *file, const lab_published_source *from,
                                FILE *output, locus_error *error) {
-    lab_digest digest;
+    lab_digest digest = lab_digest_begin(LAB_DIGEST_SHA256);
     locus_status status = check_size(file, from, error);
-    if (status != LOCUS_OK)
-        return status;
-    status = lab_digest_open(&digest, LAB_DIGEST_SHA256, error);
     if (status == LOCUS_OK)
         status = pass_bytes(job, from, &digest, output, error);
     if (status == LOCUS_OK && (output == NULL || !ferror(output)))

@@ -152,12 +152,10 @@ locus_status lab_pretrained_load(lab_model *model, const char *folder, locus_err
 
 locus_status lab_pretrained_digest(const char *folder, uint64_t *digest, locus_error *error) {
     char path[MOST_PATH];
-    lab_digest sum;
     locus_status status = path_make(folder, path, error);
-    if (status == LOCUS_OK)
-        status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
     if (status != LOCUS_OK)
         return status;
+    lab_digest sum = lab_digest_begin(LAB_DIGEST_SHA256);
     status = lab_digest_add_file(&sum, path, error);
     if (status == LOCUS_OK)
         status = lab_digest_close_number(&sum, digest, error);

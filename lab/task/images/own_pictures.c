@@ -57,9 +57,8 @@ static locus_status part(collection *all, const lab_task_options *options, uint6
 
 /* Names, and the files' own sums. */
 static locus_status add_up(collection *all, locus_error *error) {
-    lab_digest sum = {0};
-    locus_status status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
-    for (size_t i = 0; status == LOCUS_OK && i < all->files.count; i++) {
+    lab_digest sum = lab_digest_begin(LAB_DIGEST_SHA256);
+    for (size_t i = 0; i < all->files.count; i++) {
         const lab_picture_file *file = &all->files.files[i];
         const char *class = all->classes.words[file->class], *name = strrchr(file->path, '/') + 1;
         const unsigned char set = (unsigned char)file->set;
@@ -68,10 +67,7 @@ static locus_status add_up(collection *all, locus_error *error) {
         lab_digest_add(&sum, name, strlen(name) + 1);
         lab_digest_add(&sum, &all->pixels.sums[i], sizeof all->pixels.sums[i]);
     }
-    if (status == LOCUS_OK)
-        return lab_digest_close_number(&sum, &all->digest, error);
-    lab_digest_discard(&sum);
-    return status;
+    return lab_digest_close_number(&sum, &all->digest, error);
 }
 
 static locus_status collect(collection *all, const lab_task_options *options, uint64_t seed, locus_error *error) {

@@ -51,10 +51,7 @@ typedef struct job {
 } job;
 
 static locus_status sum_of(const lab_picture_bytes *bytes, uint64_t *sum, locus_error *error) {
-    lab_digest digest = {0};
-    const locus_status status = lab_digest_open(&digest, LAB_DIGEST_SHA256, error);
-    if (status != LOCUS_OK)
-        return status;
+    lab_digest digest = lab_digest_begin(LAB_DIGEST_SHA256);
     lab_digest_add(&digest, bytes->data, bytes->count);
     return lab_digest_close_number(&digest, sum, error);
 }

@@ -47,8 +47,8 @@ static char *path_of(const char *path, lab_set which) {
 
 locus_status lab_listops_digest(const char *path, uint64_t *digest, locus_error *error) {
     const lab_set last = lab_listops_has_sets(path) ? LAB_SET_TEST : LAB_SET_TRAIN;
-    lab_digest sum;
-    locus_status status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
+    lab_digest sum = lab_digest_begin(LAB_DIGEST_SHA256);
+    locus_status status = LOCUS_OK;
     for (int which = LAB_SET_TRAIN; status == LOCUS_OK && which <= (int)last; which++) {
         char *file = path_of(path, (lab_set)which);
         status = file == NULL ? lab_fail_memory(error, "a path") : lab_digest_add_file(&sum, file, error);

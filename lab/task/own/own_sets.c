@@ -78,15 +78,15 @@ locus_status lab_own_count_shared(const void *all, size_t count, lab_own_key *ke
 
 locus_status lab_own_digest(const lab_task_options *options, uint64_t *digest, locus_error *error) {
     const char *const paths[] = {options->path, options->dev, options->test};
-    lab_digest sum = {0};
-    locus_status status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
+    lab_digest sum = lab_digest_begin(LAB_DIGEST_SHA256);
+    locus_status status = LOCUS_OK;
     for (size_t i = 0; i < 3 && status == LOCUS_OK; i++) {
         lab_digest_add(&sum, paths[i] != NULL ? "+" : "-", 1);
         if (paths[i] != NULL)
             status = lab_digest_add_file(&sum, paths[i], error);
     }
     if (status == LOCUS_OK)
-        return lab_digest_close_number(&sum, digest, error);
+        status = lab_digest_close_number(&sum, digest, error);
     lab_digest_discard(&sum);
     return status;
 }

@@ -81,22 +81,19 @@ locus_status lab_train_set(lab_dataset *set, const lab_train_config *config, con
 /* The vocabulary decides what is read as much as the weights do. */
 static locus_status add_vocabulary(const char *folder, uint64_t *digest, locus_error *error) {
     lab_tokenizer *tokenizer = NULL;
-    lab_digest sum = {0};
     char head[48];
     locus_status status = lab_tokenizer_open_folder(&tokenizer, folder, error);
     const lab_wordpiece *words = status == LOCUS_OK ? lab_tokenizer_words(tokenizer) : NULL;
     if (words != NULL) { /* without one there is a line when pieces are made */
         snprintf(head, sizeof head, "%llu %s\n", (unsigned long long)*digest,
                  lab_wordpiece_uncased(words) ? "uncased" : "cased");
-        status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
-        if (status == LOCUS_OK) {
-            lab_digest_add(&sum, head, strlen(head));
-            for (size_t i = 0; i < lab_wordpiece_count(words); i++) {
-                const char *entry = lab_wordpiece_text(words, (int32_t)i);
-                lab_digest_add(&sum, entry, strlen(entry) + 1);
-            }
-            status = lab_digest_close_number(&sum, digest, error);
+        lab_digest sum = lab_digest_begin(LAB_DIGEST_SHA256);
+        lab_digest_add(&sum, head, strlen(head));
+        for (size_t i = 0; i < lab_wordpiece_count(words); i++) {
+            const char *entry = lab_wordpiece_text(words, (int32_t)i);
+            lab_digest_add(&sum, entry, strlen(entry) + 1);
         }
+        status = lab_digest_close_number(&sum, digest, error);
     }
     lab_tokenizer_close(&tokenizer);
     return status;
@@ -117,14 +114,11 @@ static locus_status look_pretrained(lab_train_config *config, locus_error *error
 }
 
 static locus_status look_init(lab_train_config *config, locus_error *error) {
-    lab_digest digest;
-    locus_status status = lab_digest_open(&digest, LAB_DIGEST_SHA256, error);
-    if (status == LOCUS_OK)
-        status = lab_digest_add_file(&digest, config->init_from, error);
+    lab_digest digest = lab_digest_begin(LAB_DIGEST_SHA256);
+    locus_status status = lab_digest_add_file(&digest, config->init_from, error);
     if (status == LOCUS_OK)
         status = lab_digest_close_number(&digest, &config->init_digest, error);
-    else
-        lab_digest_discard(&digest);
+    lab_digest_discard(&digest);
     return status;
 }
 
