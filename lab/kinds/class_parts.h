@@ -3,7 +3,6 @@
 #ifndef LAB_CLASS_PARTS_H
 #define LAB_CLASS_PARTS_H
 
-#include "task/option_rows.h"
 #include "task/task_class.h"
 #include "train/configuration/budgets.h"
 #include "train/configuration/config_options.h"

@@ -36,7 +36,7 @@ char *lab_set_text(const lab_dataset *set, const int32_t *tokens, const lab_tree
     else
         status = lab_tree_from_parents(&tree, count, tokens, nodes->parents, nodes->branches, error);
     if (status == LOCUS_OK && nodes->parents != NULL)
-        text = lab_tree_named_string(&tree, set->names);
+        text = lab_tree_string(&tree, set->names);
     lab_tree_destroy(&tree);
     if (status == LOCUS_OK && text == NULL)
         (void)lab_fail_memory(error, "the text of a sample");

@@ -71,12 +71,11 @@ size_t lab_tree_order_depth(size_t n, const int32_t *parents);
 /* The path of token i, cut to `size` bytes with its NUL; returns the full length. */
 size_t lab_tree_path_text(const int32_t *parents, const int32_t *branches, size_t i, char *text, size_t size);
 
-/* The tree as "(symbol child …)", cut to `size` bytes with its NUL; returns the full length. An empty tree is "". */
-size_t lab_tree_text(const lab_tree *tree, char *text, size_t size);
+/* The tree as "(symbol child …)", cut to `size` bytes with its NUL; returns the full length. An empty tree is "".
+ * `names` (NULL: none) stand in place of symbols. */
+size_t lab_tree_text(const lab_tree *tree, char *const *names, char *text, size_t size);
 /* The same from malloc; NULL: out of memory. */
-char *lab_tree_string(const lab_tree *tree);
-/* With names in place of symbols. */
-char *lab_tree_named_string(const lab_tree *tree, char *const *names);
+char *lab_tree_string(const lab_tree *tree, char *const *names);
 
 /* Reads such a text into `tree`, which is cleared. Symbols are whole numbers from 0; blanks may stand between all
  * parts. SPEC with the offset of what is wrong. */

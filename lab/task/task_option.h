@@ -49,4 +49,16 @@ typedef struct lab_option {
     const char *instead_of; /* options of other kinds, parted by spaces, in whose place this one is named */
 } lab_option;
 
+/* ---- rows of such tables ---- */
+
+/* `stored`: the field's name in stores, or NULL; `kind`: REAL, SIZE, …; `place`: in the configuration; then any of
+ * those below, and .silent, .flags, .initial, .instead_of. */
+#define LAB_ROW(stored, kind, place, ...) \
+    { .field = stored, .type = LAB_OPTION_##kind, .offset = place, __VA_ARGS__ }
+
+#define LAB_NUMBER(called, unit, low, high) .name = called, .value = unit, .least = low, .most = high
+#define LAB_CHOICE(called, list) .name = called, .value = list
+#define LAB_WORD(called, what) .name = called, .value = what
+#define LAB_HELP(words) .help = words
+
 #endif

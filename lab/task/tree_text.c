@@ -38,7 +38,7 @@ size_t lab_tree_path_text(const int32_t *parents, const int32_t *branches, size_
     return out.length;
 }
 
-static size_t write_tree(const lab_tree *tree, char *const *names, char *text, size_t size) {
+size_t lab_tree_text(const lab_tree *tree, char *const *names, char *text, size_t size) {
     slip out = {text, size, 0};
     put(&out, "");
     for (int32_t node = tree->count > 0 ? 0 : LAB_TREE_NONE; node >= 0;) {
@@ -59,20 +59,12 @@ static size_t write_tree(const lab_tree *tree, char *const *names, char *text, s
     return out.length;
 }
 
-size_t lab_tree_text(const lab_tree *tree, char *text, size_t size) {
-    return write_tree(tree, NULL, text, size);
-}
-
-char *lab_tree_named_string(const lab_tree *tree, char *const *names) {
-    const size_t size = write_tree(tree, names, NULL, 0) + 1;
+char *lab_tree_string(const lab_tree *tree, char *const *names) {
+    const size_t size = lab_tree_text(tree, names, NULL, 0) + 1;
     char *text = malloc(size);
     if (text != NULL)
-        write_tree(tree, names, text, size);
+        lab_tree_text(tree, names, text, size);
     return text;
-}
-
-char *lab_tree_string(const lab_tree *tree) {
-    return lab_tree_named_string(tree, NULL);
 }
 
 static locus_status fail_at(locus_error *error, const char *text, const char *at, const char *wanted) {

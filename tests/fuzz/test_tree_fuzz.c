@@ -30,7 +30,7 @@ static size_t tries(void) {
 static void check_tree(const lab_tree *tree) {
     int32_t tokens[256], parents[256], branches[256];
     lab_tree back = {0};
-    char *text = lab_tree_string(tree);
+    char *text = lab_tree_string(tree, NULL);
     assert_non_null(text);
     assert_int_equal(lab_tree_parse(&back, text, NULL), LOCUS_OK);
     assert_true(lab_tree_equal(tree, &back));

@@ -87,7 +87,7 @@ static void check_round_trips(const lab_tree *tree) {
         assert_int_equal(lab_tree_order_depth(n, parents), lab_tree_depth(tree));
         check_paths(tree, n, tokens, parents, branches);
     }
-    char *text = lab_tree_string(tree);
+    char *text = lab_tree_string(tree, NULL);
     assert_non_null(text);
     assert_int_equal(lab_tree_parse(&back, text, NULL), LOCUS_OK);
     assert_true(lab_tree_equal(tree, &back));
@@ -174,7 +174,7 @@ static void test_deep(void **state) {
     for (int32_t i = 0; i < n; i++)
         assert_int_equal(lab_tree_add(&tree, i - 1, 1), i);
     assert_int_equal(lab_tree_depth(&tree), n - 1);
-    char *text = lab_tree_string(&tree);
+    char *text = lab_tree_string(&tree, NULL);
     assert_int_equal(lab_tree_parse(&copy, text, NULL), LOCUS_OK);
     assert_true(lab_tree_equal(&tree, &copy));
     lab_tree_clear(&copy);
@@ -222,9 +222,9 @@ static void test_text_is_cut(void **state) {
     (void)state;
     lab_tree tree = parsed("(11 3 (12 1 2))");
     char text[8] = "";
-    assert_int_equal(lab_tree_text(&tree, text, sizeof text), 15);
+    assert_int_equal(lab_tree_text(&tree, NULL, text, sizeof text), 15);
     assert_string_equal(text, "(11 3 (");
-    assert_int_equal(lab_tree_text(&tree, NULL, 0), 15);
+    assert_int_equal(lab_tree_text(&tree, NULL, NULL, 0), 15);
     lab_tree_destroy(&tree);
 }
 
@@ -325,7 +325,7 @@ static void test_shape_distribution(void **state) {
             char text[128];
             for (size_t node = 0; node < tree.count; node++)
                 tree.nodes[node].symbol = 0;
-            assert_true(lab_tree_text(&tree, text, sizeof text) < sizeof text);
+            assert_true(lab_tree_text(&tree, NULL, text, sizeof text) < sizeof text);
             size_t at = 0;
             while (at < all->count && strcmp(all->text[at], text) != 0)
                 at++;

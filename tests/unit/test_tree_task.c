@@ -40,7 +40,7 @@ static void text_of(char *text, const int32_t *tokens, const lab_tree_nodes *nod
     assert_int_equal(lab_tree_from_parents(&tree, offsets[1] - offsets[0], tokens + offsets[0],
                                            nodes->parents + offsets[0], nodes->branches + offsets[0], NULL),
                      LOCUS_OK);
-    assert_true(lab_tree_text(&tree, text, MOST_TEXT) < MOST_TEXT);
+    assert_true(lab_tree_text(&tree, NULL, text, MOST_TEXT) < MOST_TEXT);
     lab_tree_destroy(&tree);
 }
 

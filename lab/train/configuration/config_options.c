@@ -2,7 +2,7 @@
 /* See config_options.h. */
 #include "train/configuration/config_options.h"
 
-#include "task/option_rows.h"
+#include "task/task_option.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -35,8 +35,8 @@ static void check_orders(const lab_tree *tree, lab_tree *back) {
 
 static void check_again(lab_tree *tree) {
     lab_tree back = {0};
-    char *text = lab_tree_string(tree);
-    FUZZ_REQUIRE(text != NULL && strlen(text) == lab_tree_text(tree, NULL, 0));
+    char *text = lab_tree_string(tree, NULL);
+    FUZZ_REQUIRE(text != NULL && strlen(text) == lab_tree_text(tree, NULL, NULL, 0));
     FUZZ_REQUIRE_SAYING(lab_tree_parse(&back, text, NULL) == LOCUS_OK, text);
     FUZZ_REQUIRE_SAYING(lab_tree_equal(tree, &back), text);
     if (tree->count <= MOST_NODES)
