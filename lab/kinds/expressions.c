@@ -204,7 +204,7 @@ static locus_status read_input(lab_dataset *set, const lab_task *task, const lab
     if (status == LOCUS_OK)
         status = lab_listops_append(&builder, words, reader.found.value, error);
     lab_listops_reader_destroy(&reader);
-    lab_listops_builder_destroy(&builder);
+    lab_listops_reader_destroy(&builder.reader);
     return status;
 }
 

@@ -141,7 +141,7 @@ static locus_status read_json(lab_dataset *set, const char *path, lab_asked aske
         status = lab_fail(error, LOCUS_ERROR_IO, NULL, "%s: there is no expression in it", path);
     free(line);
     lab_input_close(&input);
-    lab_listops_builder_destroy(&builder);
+    lab_listops_reader_destroy(&builder.reader);
     return status;
 }
 

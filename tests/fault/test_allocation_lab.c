@@ -232,7 +232,7 @@ static locus_status expressions_read(const lab_dataset *set, locus_error *error)
             strcpy(error->message, "the text");
         free(text);
     }
-    lab_listops_builder_destroy(&builder);
+    lab_listops_reader_destroy(&builder.reader);
     lab_dataset_destroy(&copy);
     return status;
 }

@@ -225,14 +225,14 @@ static moments moments_between(const lab_task_options *options, const double *ch
 static void check_preset(const lab_listops_preset *preset, size_t samples, double share, double mean) {
     static double chances[MOST_LENGTH];
     const lab_task_options options = options_of(preset->depth, preset->arguments, preset->shortest, preset->longest);
-    const lab_listops_sizes sizes = {preset->depth, preset->arguments, preset->shortest, preset->longest};
+    const lab_expression_options *sizes = &options.expressions;
     length_distribution(&options, chances);
     const moments exact = moments_between(&options, chances);
     assert_true(fabs(exact.share - share) < 0.05 * share);
     assert_true(fabs(exact.mean - mean) < 0.01 * mean);
     double trees = 0, sum = 0;
     for (size_t s = 0; s < samples; s++) {
-        const lab_listops_shape shape = lab_listops_shape_draw(&sizes, 3, LAB_SET_TEST, (uint32_t)s);
+        const lab_listops_shape shape = lab_listops_shape_draw(sizes, 3, LAB_SET_TEST, (uint32_t)s);
         assert_true(shape.length > preset->shortest && shape.length < preset->longest);
         trees += (double)shape.trees;
         sum += (double)shape.length;

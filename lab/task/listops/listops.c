@@ -35,41 +35,39 @@ static size_t longest_possible(size_t depth, size_t arguments, size_t most) {
 }
 
 /* An expression has one token, or four and more. */
-static locus_status check_bounds(const lab_task_options *options, locus_error *error) {
-    const size_t largest =
-        longest_possible(options->expressions.depth, options->expressions.arguments, options->expressions.longest);
-    const size_t first = options->expressions.shortest < 1   ? 1
-                         : options->expressions.shortest < 4 ? 4
-                                                             : options->expressions.shortest + 1;
-    if (first < options->expressions.longest && first <= largest)
+static locus_status check_bounds(const lab_expression_options *of, locus_error *error) {
+    const size_t largest = longest_possible(of->depth, of->arguments, of->longest);
+    const size_t first = of->shortest < 1 ? 1 : of->shortest < 4 ? 4 : of->shortest + 1;
+    if (first < of->longest && first <= largest)
         return LOCUS_OK;
-    if (options->expressions.longest < 2 || options->expressions.shortest >= options->expressions.longest - 1) {
+    if (of->longest < 2 || of->shortest >= of->longest - 1) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "longest", "no length lies between %zu and %zu, both excluded",
-                        options->expressions.shortest, options->expressions.longest);
+                        of->shortest, of->longest);
     }
-    return lab_fail(error, LOCUS_ERROR_ARGUMENT, first < options->expressions.longest ? "shortest" : "longest",
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, first < of->longest ? "shortest" : "longest",
                     "no expression of depth %zu with up to %zu arguments has a length between %zu and %zu, both "
                     "excluded: the shortest have 1 and 4, the longest %s%zu",
-                    options->expressions.depth, options->expressions.arguments, options->expressions.shortest,
-                    options->expressions.longest, largest >= options->expressions.longest ? "at least " : "", largest);
+                    of->depth, of->arguments, of->shortest, of->longest, largest >= of->longest ? "at least " : "",
+                    largest);
 }
 
 static locus_status check(const lab_task_options *options, locus_error *error) {
-    if (options->expressions.arguments < 2 || options->expressions.arguments > LAB_LISTOPS_MOST_ARGUMENTS) {
+    const lab_expression_options *of = &options->expressions;
+    if (of->arguments < 2 || of->arguments > LAB_LISTOPS_MOST_ARGUMENTS) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "arguments", "%zu arguments: an operator has up to 2 … %d",
-                        options->expressions.arguments, LAB_LISTOPS_MOST_ARGUMENTS);
+                        of->arguments, LAB_LISTOPS_MOST_ARGUMENTS);
     }
     if (options->path != NULL)
         return LOCUS_OK;
-    if (options->expressions.depth < 1 || options->expressions.depth > LAB_LISTOPS_MOST_DEPTH) {
+    if (of->depth < 1 || of->depth > LAB_LISTOPS_MOST_DEPTH) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "expression-depth", "expressions of depth %zu: there are 1 … %d",
-                        options->expressions.depth, LAB_LISTOPS_MOST_DEPTH);
+                        of->depth, LAB_LISTOPS_MOST_DEPTH);
     }
-    if (options->expressions.longest > LAB_LISTOPS_MOST_LENGTH) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "longest", "lengths below %zu: at most %d tokens",
-                        options->expressions.longest, LAB_LISTOPS_MOST_LENGTH);
+    if (of->longest > LAB_LISTOPS_MOST_LENGTH) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "longest", "lengths below %zu: at most %d tokens", of->longest,
+                        LAB_LISTOPS_MOST_LENGTH);
     }
-    return check_bounds(options, error);
+    return check_bounds(of, error);
 }
 
 /* ---- drawing ---- */
@@ -77,7 +75,7 @@ static locus_status check(const lab_task_options *options, locus_error *error) {
 typedef struct drawing {
     const lab_draw *draw;
     lab_dataset *set;
-    lab_listops_sizes sizes;
+    const lab_expression_options *sizes;
     lab_listops_shape *shapes; /* [samples] */
 } drawing;
 
@@ -90,7 +88,7 @@ static void draw_task(void *context, size_t task, size_t worker) {
     (void)worker;
     drawing *d = context;
     for (size_t i = task * SAMPLES_OF_A_TASK; i < last_of(d, task); i++)
-        d->shapes[i] = lab_listops_shape_draw(&d->sizes, d->draw->seed, d->draw->which, (uint32_t)i);
+        d->shapes[i] = lab_listops_shape_draw(d->sizes, d->draw->seed, d->draw->which, (uint32_t)i);
 }
 
 static void fill_task(void *context, size_t task, size_t worker) {
@@ -101,7 +99,7 @@ static void fill_task(void *context, size_t task, size_t worker) {
     for (size_t i = task * SAMPLES_OF_A_TASK; i < last_of(d, task); i++) {
         const size_t start = d->set->input_offsets[i], n = d->shapes[i].length + 1;
         int32_t *tokens = d->set->input + start;
-        lab_listops_shape_fill(&d->sizes, &d->shapes[i], d->draw->seed, d->draw->which, (uint32_t)i, tokens);
+        lab_listops_shape_fill(d->sizes, &d->shapes[i], d->draw->seed, d->draw->which, (uint32_t)i, tokens);
         const lab_listops_findings found = lab_listops_walk(n, tokens, d->set->input_tree.parents + start,
                                                             d->set->input_tree.branches + start, frames);
         d->set->labels[i] = parity ? found.value % 2 : found.value;
@@ -117,12 +115,12 @@ static locus_status fail_rare(const drawing *d, const lab_listops_shape *shape, 
         error, LOCUS_ERROR_ARGUMENT, "longest",
         "none of %.3g million random expressions of depth %zu with up to %zu arguments had a length between "
         "%zu and %zu, both excluded: give wider bounds",
-        (double)shape->trees / 1e6, d->sizes.depth, d->sizes.arguments, d->sizes.shortest, d->sizes.longest);
+        (double)shape->trees / 1e6, d->sizes->depth, d->sizes->arguments, d->sizes->shortest, d->sizes->longest);
 }
 
 /* The first sample is tried alone: bounds that hardly anything meets show at once. */
 static locus_status draw_shapes(drawing *d, locus_error *error) {
-    const lab_listops_shape first = lab_listops_shape_draw(&d->sizes, d->draw->seed, d->draw->which, 0);
+    const lab_listops_shape first = lab_listops_shape_draw(d->sizes, d->draw->seed, d->draw->which, 0);
     size_t *offsets = d->set->input_offsets;
     if (first.length == 0)
         return fail_rare(d, &first, error);
@@ -181,11 +179,7 @@ locus_status lab_listops_generate(lab_dataset *set, const lab_draw *draw, locus_
         status = check_digest(options, error);
         return status == LOCUS_OK ? lab_listops_load(set, draw, error) : status;
     }
-    drawing d = {draw,
-                 set,
-                 {options->expressions.depth, options->expressions.arguments, options->expressions.shortest,
-                  options->expressions.longest},
-                 NULL};
+    drawing d = {draw, set, &options->expressions, NULL};
     status = draw_set(&d, error);
     free(d.shapes);
     return status;

@@ -112,10 +112,6 @@ void lab_listops_reader_destroy(lab_listops_reader *reader);
 
 /* ---- drawing ---- */
 
-typedef struct lab_listops_sizes {
-    size_t depth, arguments, shortest, longest;
-} lab_listops_sizes;
-
 /* Where in its sample's stream of random numbers an expression lies. */
 typedef struct lab_listops_shape {
     uint64_t first; /* number of the word that it begins with */
@@ -124,14 +120,15 @@ typedef struct lab_listops_shape {
 } lab_listops_shape;
 
 /* Finds the shape of sample i of a set: a function of (seed, set, i, sizes) alone. Gives up after 2²⁶ words. */
-lab_listops_shape lab_listops_shape_draw(const lab_listops_sizes *sizes, uint64_t seed, lab_set set, uint32_t sample);
+lab_listops_shape lab_listops_shape_draw(const lab_expression_options *sizes, uint64_t seed, lab_set set,
+                                         uint32_t sample);
 /* Writes its tokens, shape->length + 1 of them, the start token first. */
-void lab_listops_shape_fill(const lab_listops_sizes *sizes, const lab_listops_shape *shape, uint64_t seed, lab_set set,
-                            uint32_t sample, int32_t *tokens);
+void lab_listops_shape_fill(const lab_expression_options *sizes, const lab_listops_shape *shape, uint64_t seed,
+                            lab_set set, uint32_t sample, int32_t *tokens);
 
 /* ---- sets of what is read ---- */
 
-/* A set that grows. {0} but for the first three; the set starts empty. */
+/* A set that grows. {0} but for the first three; the set starts empty. The reader is to be destroyed afterwards. */
 typedef struct lab_listops_builder {
     lab_dataset *set;
     lab_asked asked;
@@ -143,7 +140,6 @@ typedef struct lab_listops_builder {
 /* Appends an expression whose class is written down: its value, or, where parity is asked for, its value or its parity.
  * SPEC: what is wrong with the expression; IO: the class is another one, an operator has too many arguments. */
 locus_status lab_listops_append(lab_listops_builder *builder, const char *text, int32_t told, locus_error *error);
-void lab_listops_builder_destroy(lab_listops_builder *builder); /* not the set */
 
 /* ---- files ---- */
 

@@ -62,7 +62,7 @@ static inline size_t draw_arguments(stream *s, uint32_t choices) {
 }
 
 /* The length of the next shape; one that is too long is left in the middle, its length is at least `longest`. */
-static size_t draw_length(stream *s, const lab_listops_sizes *sizes) {
+static size_t draw_length(stream *s, const lab_expression_options *sizes) {
     size_t left[LAB_LISTOPS_MOST_DEPTH + 1], level = 1, length = 1; /* left: nodes to be drawn at each depth */
     left[1] = 1;
     while (level > 0) {
@@ -80,7 +80,8 @@ static size_t draw_length(stream *s, const lab_listops_sizes *sizes) {
     return length;
 }
 
-lab_listops_shape lab_listops_shape_draw(const lab_listops_sizes *sizes, uint64_t seed, lab_set set, uint32_t sample) {
+lab_listops_shape lab_listops_shape_draw(const lab_expression_options *sizes, uint64_t seed, lab_set set,
+                                         uint32_t sample) {
     stream s = {.random = {seed, PURPOSE_SHAPE + (uint32_t)set, sample}, .at = WORDS};
     lab_listops_shape shape = {0};
     stream_seek(&s, 0);
@@ -111,8 +112,8 @@ static int32_t draw_symbol(stream *s, bool is_operator) {
     return is_operator ? LAB_LISTOPS_MIN + below(s, word, token, 4) : LAB_LISTOPS_ZERO + below(s, word, token, 10);
 }
 
-void lab_listops_shape_fill(const lab_listops_sizes *sizes, const lab_listops_shape *shape, uint64_t seed, lab_set set,
-                            uint32_t sample, int32_t *tokens) {
+void lab_listops_shape_fill(const lab_expression_options *sizes, const lab_listops_shape *shape, uint64_t seed,
+                            lab_set set, uint32_t sample, int32_t *tokens) {
     stream shapes = {.random = {seed, PURPOSE_SHAPE + (uint32_t)set, sample}};
     stream symbols = {.random = {seed, PURPOSE_SYMBOL + (uint32_t)set, sample}};
     size_t left[LAB_LISTOPS_MOST_DEPTH + 1], level = 1, at = 0;

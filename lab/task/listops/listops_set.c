@@ -68,7 +68,3 @@ locus_status lab_listops_append(lab_listops_builder *builder, const char *text, 
     }
     return append(builder, parity ? found->value % 2 : found->value, error);
 }
-
-void lab_listops_builder_destroy(lab_listops_builder *builder) {
-    lab_listops_reader_destroy(&builder->reader);
-}

@@ -142,7 +142,7 @@ locus_status lab_listops_load(lab_dataset *set, const lab_draw *draw, locus_erro
         status = lab_fail(error, LOCUS_ERROR_IO, "data", "%s: %zu expressions are asked for, and it has %zu", path,
                           draw->samples, set->samples);
     }
-    lab_listops_builder_destroy(&l.builder);
+    lab_listops_reader_destroy(&l.builder.reader);
     free(path);
     return status;
 }
