@@ -16,41 +16,37 @@
 /* ---- opening ---- */
 
 /* `path` NULL: bytes. */
-static locus_status create(lab_tokenizer **tokenizer, lab_tokenizer_kind kind, const char *path, locus_error *error) {
+static locus_status open_kind(lab_tokenizer **tokenizer, lab_tokenizer_kind kind, const char *path, bool uncased,
+                              locus_error *error) {
     lab_tokenizer *made = calloc(1, sizeof *made);
+    locus_status status = LOCUS_OK;
     *tokenizer = made;
     if (made != NULL) {
         made->kind = kind;
         made->path = path == NULL ? NULL : strdup(path);
     }
-    if (made == NULL || (path != NULL && made->path == NULL)) {
-        lab_tokenizer_close(tokenizer);
-        return lab_fail_memory(error, "a tokenizer");
-    }
-    return LOCUS_OK;
-}
-
-locus_status lab_tokenizer_open_bytes(lab_tokenizer **tokenizer, locus_error *error) {
-    return create(tokenizer, LAB_TOKENIZER_BYTES, NULL, error);
-}
-
-locus_status lab_tokenizer_open_sentencepiece(lab_tokenizer **tokenizer, const char *model, locus_error *error) {
-    locus_status status = create(tokenizer, LAB_TOKENIZER_SENTENCEPIECE, model, error);
-    if (status == LOCUS_OK)
-        status = lab_sentencepiece_read(&(*tokenizer)->pieces, model, error);
+    if (made == NULL || (path != NULL && made->path == NULL))
+        status = lab_fail_memory(error, "a tokenizer");
+    else if (kind == LAB_TOKENIZER_SENTENCEPIECE)
+        status = lab_sentencepiece_read(&made->pieces, path, error);
+    else if (kind == LAB_TOKENIZER_WORDPIECE)
+        status = lab_wordpiece_open(&made->words, path, uncased, error);
     if (status != LOCUS_OK)
         lab_tokenizer_close(tokenizer);
     return status;
+}
+
+locus_status lab_tokenizer_open_bytes(lab_tokenizer **tokenizer, locus_error *error) {
+    return open_kind(tokenizer, LAB_TOKENIZER_BYTES, NULL, false, error);
+}
+
+locus_status lab_tokenizer_open_sentencepiece(lab_tokenizer **tokenizer, const char *model, locus_error *error) {
+    return open_kind(tokenizer, LAB_TOKENIZER_SENTENCEPIECE, model, false, error);
 }
 
 locus_status lab_tokenizer_open_wordpiece(lab_tokenizer **tokenizer, const char *vocabulary, bool uncased,
                                           locus_error *error) {
-    locus_status status = create(tokenizer, LAB_TOKENIZER_WORDPIECE, vocabulary, error);
-    if (status == LOCUS_OK)
-        status = lab_wordpiece_open(&(*tokenizer)->words, vocabulary, uncased, error);
-    if (status != LOCUS_OK)
-        lab_tokenizer_close(tokenizer);
-    return status;
+    return open_kind(tokenizer, LAB_TOKENIZER_WORDPIECE, vocabulary, uncased, error);
 }
 
 /* What tokenizer_config.json says; without it, or without a word on it: lower case. */

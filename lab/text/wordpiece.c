@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CHARACTERS = 100, MOST_WORD_BYTES = 4 * MOST_CHARACTERS, SPECIALS = 5 };
+enum { MOST_CHARACTERS = 100, SPECIALS = 5 };
 #define MOST_ENTRIES ((size_t)1 << 24)
 
 static const char *const special_names[SPECIALS] = {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"};
