@@ -100,15 +100,6 @@ static locus_status read_records(lab_images *images, const lab_published_source 
 
 /* ---- the files of a set ---- */
 
-/* A set is the files [first, first + count) of the list. */
-typedef struct part {
-    size_t first, count;
-} part;
-
-static part part_of(lab_set which) {
-    return which == LAB_SET_TRAIN ? (part){0, TRAIN_FILES} : (part){TRAIN_FILES, 1};
-}
-
 /* Where a file's images stand among those read so far. */
 typedef struct block {
     size_t start, count;
@@ -172,9 +163,9 @@ static locus_status fail_missing(const char *path, locus_error *error) {
 
 static locus_status read_set(lab_images *images, const char *path, lab_set which, locus_error *error) {
     struct stat facts;
-    part wanted = part_of(which);
     reading now = {.images = images};
-    const lab_published_visitor visitor = {wanted.first, wanted.count, visit, &now};
+    const lab_published_visitor train = {0, TRAIN_FILES, visit, &now}, test = {TRAIN_FILES, 1, visit, &now};
+    const lab_published_visitor *visitor = which == LAB_SET_TRAIN ? &train : &test;
     errno = 0;
     bool exists = stat(path, &facts) == 0;
     if (exists && S_ISDIR(facts.st_mode)) {
@@ -187,9 +178,9 @@ static locus_status read_set(lab_images *images, const char *path, lab_set which
     }
     if (!exists)
         return fail_missing(path, error);
-    locus_status status = lab_published_visit(&lab_cifar10_published, path, &visitor, error);
+    locus_status status = lab_published_visit(&lab_cifar10_published, path, visitor, error);
     if (status == LOCUS_OK)
-        put_in_order(images, now.blocks, wanted.count);
+        put_in_order(images, now.blocks, visitor->count);
     return status;
 }
 
