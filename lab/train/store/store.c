@@ -8,7 +8,6 @@
 
 #include "io/fail.h"
 #include "io/file.h"
-#include "io/file_system.h"
 #include "train/store/store_sql.h"
 
 #include <inttypes.h>
