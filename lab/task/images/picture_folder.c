@@ -14,48 +14,33 @@
 
 /* ---- names of a folder ---- */
 
+/* In the order of their bytes. */
 typedef struct names {
-    char **names; /* [count], in the order of their bytes */
-    size_t count, room;
+    struct dirent **entries;
+    int count;
 } names;
 
 static void names_free(names *of) {
-    for (size_t i = 0; i < of->count; i++)
-        free(of->names[i]);
-    free(of->names);
-    *of = (names){0};
+    for (int i = 0; i < of->count; i++)
+        free(of->entries[i]);
+    free(of->entries);
 }
 
-static bool add_name(names *to, const char *name) {
-    if (!LAB_GROW(to->names, to->count, to->room, 64))
-        return false;
-    to->names[to->count] = strdup(name);
-    return to->names[to->count++] != NULL;
+static int by_bytes(const struct dirent **a, const struct dirent **b) {
+    return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int by_bytes(const void *a, const void *b) {
-    const char *const *left = a, *const *right = b;
-    return strcmp(*left, *right);
+static int is_shown(const struct dirent *entry) {
+    return entry->d_name[0] != '.';
 }
 
 static locus_status read_names(names *into, const char *path, locus_error *error) {
-    DIR *folder = opendir(path);
-    bool good = true;
     *into = (names){0};
-    if (folder == NULL)
-        return lab_fail_system(error, "read", path, errno);
-    errno = 0;
-    for (const struct dirent *entry; good && (entry = readdir(folder)) != NULL;)
-        good = entry->d_name[0] == '.' || add_name(into, entry->d_name);
-    const int code = good ? errno : 0;
-    closedir(folder);
-    if (good && code == 0) {
-        if (into->count > 0)
-            qsort(into->names, into->count, sizeof *into->names, by_bytes);
+    const int count = scandir(path, &into->entries, is_shown, by_bytes);
+    into->count = count > 0 ? count : 0;
+    if (count >= 0)
         return LOCUS_OK;
-    }
-    names_free(into);
-    return good ? lab_fail_system(error, "read", path, code) : lab_fail_memory(error, "names of files");
+    return errno == ENOMEM ? lab_fail_memory(error, "names of files") : lab_fail_system(error, "read", path, errno);
 }
 
 /* ---- files of a class ---- */
@@ -85,9 +70,9 @@ static locus_status read_class(lab_picture_files *files, const char *folder, siz
                                locus_error *error) {
     names within;
     locus_status status = read_names(&within, folder, error);
-    for (size_t i = 0; status == LOCUS_OK && i < within.count; i++) {
+    for (int i = 0; status == LOCUS_OK && i < within.count; i++) {
         struct stat found;
-        char *path = lab_text_print("%s/%s", folder, within.names[i]);
+        char *path = lab_text_print("%s/%s", folder, within.entries[i]->d_name);
         if (path == NULL)
             status = lab_fail_memory(error, "names of files");
         else if (stat(path, &found) != 0)
@@ -152,8 +137,8 @@ locus_status lab_picture_files_read(lab_picture_files *files, lab_word_index *cl
     locus_status status = read_names(&within, folder, error);
     if (status != LOCUS_OK)
         return status;
-    for (size_t i = 0; status == LOCUS_OK && i < within.count; i++)
-        status = read_entry(files, classes, learns, folder, within.names[i], set, error);
+    for (int i = 0; status == LOCUS_OK && i < within.count; i++)
+        status = read_entry(files, classes, learns, folder, within.entries[i]->d_name, set, error);
     names_free(&within);
     if (status == LOCUS_OK && files->count == before)
         status = lab_fail_file(error, folder, "has no folders with pictures: one for each class is needed");
