@@ -41,12 +41,8 @@ lab_tokenizer_kind lab_tokenizer_get_kind(const lab_tokenizer *tokenizer);
 size_t lab_tokenizer_vocabulary(const lab_tokenizer *tokenizer);
 /* The words of a WordPiece tokenizer (wordpiece.h), borrowed; NULL for the other kinds. */
 const struct lab_wordpiece *lab_tokenizer_words(const lab_tokenizer *tokenizer);
-/* Trains a SentencePiece model of `vocabulary` pieces (BPE with bytes for what no piece has, so that every text has
- * tokens) on a text file; writes PREFIX.model. */
-locus_status lab_tokenizer_train(const char *text_path, const char *prefix, size_t vocabulary, locus_error *error);
-
 /* Tokens of a text; from malloc. Line ends are kept as they are: decoding what was encoded gives the text back,
- * byte for byte (bytes, and models made by lab_tokenizer_train). */
+ * byte for byte (bytes, and models made by lab_sentencepiece_train). */
 locus_status lab_tokenizer_encode(const lab_tokenizer *tokenizer, const char *text, size_t bytes, int32_t **tokens,
                                   size_t *count, locus_error *error);
 

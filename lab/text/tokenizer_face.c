@@ -191,23 +191,3 @@ locus_status lab_tokenizer_encode(const lab_tokenizer *tokenizer, const char *te
     }
     return encode_bytes(text, bytes, tokens, count, error);
 }
-
-locus_status lab_tokenizer_train(const char *text_path, const char *prefix, size_t vocabulary, locus_error *error) {
-    char *text = NULL, *model = NULL;
-    size_t bytes, model_bytes;
-    locus_status status = lab_file_read(text_path, &text, &bytes, error);
-    if (status == LOCUS_OK) {
-        char place[256];
-        snprintf(place, sizeof place, "'%s'", text_path);
-        status = lab_utf8_require(text, bytes, place, error);
-    }
-    if (status == LOCUS_OK)
-        status = lab_sentencepiece_train(text, bytes, vocabulary, &model, &model_bytes, error);
-    char *path = status == LOCUS_OK ? lab_text_print("%s.model", prefix) : NULL;
-    if (status == LOCUS_OK)
-        status = path != NULL ? lab_file_write(path, model, model_bytes, error) : lab_fail_memory(error, "a file name");
-    free(path);
-    free(model);
-    free(text);
-    return status;
-}

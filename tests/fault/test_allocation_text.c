@@ -153,10 +153,11 @@ static void tokenizers_fail(void **state) {
 
 static void pieces_fail(void **state) {
     locus_error error;
+    lab_text_facts facts;
     (void)state;
-    assert_int_equal(lab_directory_create(scratch_path("pieces"), NULL), LOCUS_OK);
-    const locus_status status =
-        lab_tokenizer_train(scratch_path("text"), scratch_path("pieces/tokenizer"), 300, &error);
+    const char *path = scratch_path("text");
+    const lab_text_source source = {.texts = {path, path, path}, .vocabulary = 300};
+    const locus_status status = lab_text_make(scratch_path("pieces"), &source, NULL, &facts, &error);
     if (status == LOCUS_ERROR_UNSUPPORTED)
         skip(); /* no SentencePiece here */
     assert_int_equal(status, LOCUS_OK);

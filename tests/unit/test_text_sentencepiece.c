@@ -60,14 +60,21 @@ static size_t make_text(char *text, size_t size) {
 
 static char model_path[1024];
 
+/* A folder of token files whose model is trained on the whole corpus. */
+static locus_status train(const char *corpus, const char *folder, size_t vocabulary, locus_error *error) {
+    const lab_text_source source = {.texts = {corpus, corpus, corpus}, .vocabulary = vocabulary};
+    lab_text_facts facts;
+    return lab_text_make(folder, &source, NULL, &facts, error);
+}
+
 static int set_up(void **state) {
     static char text[20000];
     if (scratch_create(state) != 0)
         return -1;
     scratch_write("corpus", text, make_text(text, sizeof text));
-    snprintf(model_path, sizeof model_path, "%s", scratch_path("made.model"));
+    snprintf(model_path, sizeof model_path, "%s", scratch_path("made/tokenizer.model"));
     locus_error error;
-    if (lab_tokenizer_train(scratch_path("corpus"), scratch_path("made"), 420, &error) == LOCUS_OK)
+    if (train(scratch_path("corpus"), scratch_path("made"), 420, &error) == LOCUS_OK)
         return 0;
     fprintf(stderr, "%s\n", error.message);
     return -1;
@@ -340,19 +347,19 @@ static void complaints_are_one_line(void **state) {
     int32_t *tokens;
     size_t count;
     (void)state;
-    assert_int_equal(lab_tokenizer_train(scratch_path("corpus"), scratch_path("x"), 100000, &error), LOCUS_ERROR_IO);
+    assert_int_equal(train(scratch_path("corpus"), scratch_path("x"), 100000, &error), LOCUS_ERROR_IO);
     expect_line(&error, "spm_train failed: Vocabulary size too high (100000)");
-    assert_int_equal(lab_tokenizer_train(scratch_path("corpus"), scratch_path("x"), 260, &error), LOCUS_ERROR_IO);
+    assert_int_equal(train(scratch_path("corpus"), scratch_path("x"), 260, &error), LOCUS_ERROR_IO);
     expect_line(&error, "Vocabulary size is smaller than required_chars");
-    assert_int_equal(lab_tokenizer_train(scratch_path("nothing"), scratch_path("x"), 300, &error), LOCUS_ERROR_IO);
+    assert_int_equal(train(scratch_path("nothing"), scratch_path("x"), 300, &error), LOCUS_ERROR_IO);
     expect_line(&error, "No such file");
     scratch_write("ends", "\n\n\n", 3);
-    assert_int_equal(lab_tokenizer_train(scratch_path("ends"), scratch_path("x"), 300, &error), LOCUS_ERROR_IO);
+    assert_int_equal(train(scratch_path("ends"), scratch_path("x"), 300, &error), LOCUS_ERROR_IO);
     expect_line(&error, "the text is empty");
     scratch_write("latin", "ab\nc\xE9t\xE9\n", 8);
-    assert_int_equal(lab_tokenizer_train(scratch_path("latin"), scratch_path("x"), 300, &error), LOCUS_ERROR_IO);
+    assert_int_equal(train(scratch_path("latin"), scratch_path("x"), 300, &error), LOCUS_ERROR_IO);
     expect_line(&error, "is no UTF-8: byte 0xe9 at offset 4, in line 2");
-    assert_int_equal(access(scratch_path("x.model"), F_OK), -1);
+    assert_int_equal(access(scratch_path("x"), F_OK), -1);
     assert_int_equal(lab_tokenizer_open_sentencepiece(&tokenizer, scratch_path("corpus"), &error), LOCUS_ERROR_IO);
     expect_line(&error, "is no SentencePiece model");
     assert_null(tokenizer);
@@ -375,7 +382,7 @@ static void no_temporary_folder_is_left(void **state) {
     assert_int_equal(setenv("TMPDIR", scratch_path("temporary"), 1), 0);
     ok(lab_tokenizer_open_sentencepiece(&tokenizer, model_path, &why));
     round_trip(tokenizer, "the piece\n", 10);
-    assert_int_equal(lab_tokenizer_train(scratch_path("corpus"), scratch_path("x"), 260, NULL), LOCUS_ERROR_IO);
+    assert_int_equal(train(scratch_path("corpus"), scratch_path("x"), 260, NULL), LOCUS_ERROR_IO);
     lab_tokenizer_close(&tokenizer);
     assert_int_equal(rmdir(scratch_path("temporary")), 0); /* it is empty */
     assert_int_equal(old != NULL ? setenv("TMPDIR", old, 1) : unsetenv("TMPDIR"), 0);
