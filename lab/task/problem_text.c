@@ -3,6 +3,7 @@
 #include "io/fail.h"
 #include "task/problem.h"
 #include "task/task_class.h"
+#include "text/utf8.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -52,20 +53,10 @@ int32_t lab_problem_token(const lab_task *task, const lab_task_options *options,
                : -1;
 }
 
-/* Bytes of the UTF-8 character at the beginning of a text; of what is none, 1. */
-static size_t character_bytes(const char *text) {
-    const unsigned char first = (unsigned char)text[0];
-    size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
-    for (size_t i = 1; i < bytes; i++)
-        if (((unsigned char)text[i] & 0xC0) != 0x80)
-            return 1;
-    return bytes;
-}
-
 /* "'é'"; what cannot be printed by its number, "byte 0x0A". */
 static void name_character(char *name, size_t size, const char *text) {
     const unsigned char first = (unsigned char)text[0];
-    size_t bytes = character_bytes(text);
+    const size_t bytes = lab_utf8_span(text, SIZE_MAX); /* a 0 ends it */
     if (first < 0x20 || first == 0x7F || (bytes == 1 && first >= 0x80))
         snprintf(name, size, "byte 0x%02X", first);
     else
@@ -76,7 +67,7 @@ static locus_status fail_character(const lab_task *task, const lab_task_options 
                                    locus_error *error) {
     char name[16];
     size_t place = 1; /* among characters, not bytes */
-    for (size_t i = 0; i < at; i += character_bytes(text + i))
+    for (size_t i = 0; i < at; i += lab_utf8_span(text + i, SIZE_MAX))
         place++;
     name_character(name, sizeof name, text + at);
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, "prompt", "%s, character %zu of the text: %s knows only \"%.*s\"",

@@ -36,6 +36,15 @@ int32_t lab_utf8_code(const unsigned char *at, int length) {
     return code;
 }
 
+size_t lab_utf8_span(const char *at, size_t count) {
+    const unsigned char first = (unsigned char)*at;
+    const size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+    for (size_t i = 1; i < bytes; i++)
+        if (i >= count || ((unsigned char)at[i] & 0xC0) != 0x80)
+            return 1;
+    return bytes;
+}
+
 size_t lab_utf8_check(const char *text, size_t bytes) {
     const unsigned char *at = (const unsigned char *)text;
     size_t i = 0;

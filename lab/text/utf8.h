@@ -14,6 +14,9 @@ int lab_utf8_sequence(const unsigned char *at, size_t count);
 /* The code point of a whole character of that length. */
 int32_t lab_utf8_code(const unsigned char *at, int length);
 
+/* Bytes of the character that begins at `at`, as its first byte says; 1 unless so many of the `count` bytes follow. */
+size_t lab_utf8_span(const char *at, size_t count);
+
 /* The offset of the first byte that is no UTF-8 (RFC 3629), or `bytes`. */
 size_t lab_utf8_check(const char *text, size_t bytes);
 
