@@ -128,32 +128,33 @@ static size_t read_search(const lab_sequences *sequences, uint64_t index, int32_
 
 /* ---- options ---- */
 
-static locus_status check_sequence(const lab_draw *draw, locus_error *error) {
-    if (draw->options->problems.sequence < 2 || draw->options->problems.sequence > MOST_SEQUENCE) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "sequence", "sequences of %zu characters: give 2 to %d",
-                        draw->options->problems.sequence, MOST_SEQUENCE);
-    }
-    return LOCUS_OK;
+typedef locus_status check_options(const lab_draw *draw, locus_error *error);
+
+static locus_status check_sequence(const lab_problem_options *of, locus_error *error) {
+    if (of->sequence >= 2 && of->sequence <= MOST_SEQUENCE)
+        return LOCUS_OK;
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "sequence", "sequences of %zu characters: give 2 to %d", of->sequence,
+                    MOST_SEQUENCE);
 }
 
-static locus_status check_symbols(const lab_draw *draw, locus_error *error) {
-    if (draw->options->problems.symbols < 1 || draw->options->problems.symbols > LAB_PROBLEM_LETTERS) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu letters: %s takes 1 to %d",
-                        draw->options->problems.symbols, draw->task->name, LAB_PROBLEM_LETTERS);
-    }
-    return LOCUS_OK;
+static locus_status check_letters(const lab_draw *draw, locus_error *error) {
+    const lab_problem_options *of = &draw->options->problems;
+    if (of->symbols >= 1 && of->symbols <= LAB_PROBLEM_LETTERS)
+        return check_sequence(of, error);
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu letters: %s takes 1 to %d", of->symbols,
+                    draw->task->name, LAB_PROBLEM_LETTERS);
 }
 
 static locus_status check_addition(const lab_draw *draw, locus_error *error) {
-    if (draw->options->problems.digits < 1 || draw->options->problems.digits > LAB_PROBLEM_MOST_DIGITS) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "digits", "numbers of %zu digits: give 1 to %d",
-                        draw->options->problems.digits, LAB_PROBLEM_MOST_DIGITS);
-    }
-    return check_sequence(draw, error);
+    const lab_problem_options *of = &draw->options->problems;
+    if (of->digits >= 1 && of->digits <= LAB_PROBLEM_MOST_DIGITS)
+        return check_sequence(of, error);
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "digits", "numbers of %zu digits: give 1 to %d", of->digits,
+                    LAB_PROBLEM_MOST_DIGITS);
 }
 
 static locus_status check_index(const lab_draw *draw, locus_error *error) {
-    double mean = draw->options->problems.length_mean, deviation = draw->options->problems.length_deviation;
+    const double mean = draw->options->problems.length_mean, deviation = draw->options->problems.length_deviation;
     if (!(mean >= 1.0 && mean <= LAB_PROBLEM_MOST_STRING)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length", "strings of %g letters: give a mean of 1 to %d", mean,
                         LAB_PROBLEM_MOST_STRING);
@@ -165,24 +166,21 @@ static locus_status check_index(const lab_draw *draw, locus_error *error) {
             "%d letters",
             deviation, mean, LAB_PROBLEM_MOST_STRING);
     }
-    locus_status status = check_symbols(draw, error);
-    return status == LOCUS_OK ? check_sequence(draw, error) : status;
+    return check_letters(draw, error);
 }
 
 static locus_status check_search(const lab_draw *draw, locus_error *error) {
-    double length = draw->options->problems.length_mean;
+    const double length = draw->options->problems.length_mean, deviation = draw->options->problems.length_deviation;
     if (!(length >= 1.0 && length <= MOST_SEQUENCE && floor(length) == length)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length",
                         "random strings and substrings of %g letters: give a whole number from 1 to %d", length,
                         MOST_SEQUENCE);
     }
-    if (draw->options->problems.length_deviation != 0.0) {
+    if (deviation != 0.0) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length-deviation",
-                        "a deviation of lengths %g: those of %s are all the same",
-                        draw->options->problems.length_deviation, draw->task->name);
+                        "a deviation of lengths %g: those of %s are all the same", deviation, draw->task->name);
     }
-    locus_status status = check_symbols(draw, error);
-    return status == LOCUS_OK ? check_sequence(draw, error) : status;
+    return check_letters(draw, error);
 }
 
 /* ---- sets ---- */
@@ -197,10 +195,12 @@ static void release_source(lab_sequences *sequences) {
     free(sequences->source);
 }
 
-static locus_status open_source(lab_dataset *set, const lab_draw *draw, draw_problem *draws, locus_error *error) {
-    source *from = malloc(sizeof *from);
+static locus_status open_source(lab_dataset *set, const lab_draw *draw, check_options *check, draw_problem *draws,
+                                locus_error *error) {
+    const locus_status status = check(draw, error);
+    source *from = status == LOCUS_OK ? malloc(sizeof *from) : NULL;
     if (from == NULL)
-        return lab_fail_memory(error, "sequences");
+        return status != LOCUS_OK ? status : lab_fail_memory(error, "sequences");
     fill_source(from, draw, draws);
     set->samples = draw->samples;
     set->sequences = (lab_sequences){.count = draw->samples > 0 ? draw->samples : UINT64_MAX,
@@ -237,11 +237,14 @@ static void draw_sample(lab_problem *problem, const source *from, size_t sample)
 }
 
 /* Every problem is drawn twice: lengths first, so that the buffers are allocated at their size. */
-static locus_status generate_problems(lab_dataset *set, const lab_draw *draw, draw_problem *draws, locus_error *error) {
+static locus_status generate_problems(lab_dataset *set, const lab_draw *draw, check_options *check, draw_problem *draws,
+                                      locus_error *error) {
     source from;
     lab_problem problem;
     fill_source(&from, draw, draws);
-    locus_status status = allocate_offsets(set, draw, error);
+    locus_status status = check(draw, error);
+    if (status == LOCUS_OK)
+        status = allocate_offsets(set, draw, error);
     if (status != LOCUS_OK)
         return status;
     for (size_t i = 0; i < set->samples; i++) {
@@ -260,13 +263,11 @@ static locus_status generate_problems(lab_dataset *set, const lab_draw *draw, dr
 }
 
 locus_status lab_problem_generate_addition(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    locus_status status = check_addition(draw, error);
-    return status == LOCUS_OK ? generate_problems(set, draw, draw_addition, error) : status;
+    return generate_problems(set, draw, check_addition, draw_addition, error);
 }
 
 locus_status lab_problem_generate_index(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    locus_status status = check_index(draw, error);
-    return status == LOCUS_OK ? generate_problems(set, draw, draw_index, error) : status;
+    return generate_problems(set, draw, check_index, draw_index, error);
 }
 
 locus_status lab_problem_generate_search(lab_dataset *set, const lab_draw *draw, locus_error *error) {
@@ -286,16 +287,13 @@ locus_status lab_problem_generate_search(lab_dataset *set, const lab_draw *draw,
 }
 
 locus_status lab_problem_open_addition(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    locus_status status = check_addition(draw, error);
-    return status == LOCUS_OK ? open_source(set, draw, draw_addition, error) : status;
+    return open_source(set, draw, check_addition, draw_addition, error);
 }
 
 locus_status lab_problem_open_index(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    locus_status status = check_index(draw, error);
-    return status == LOCUS_OK ? open_source(set, draw, draw_index, error) : status;
+    return open_source(set, draw, check_index, draw_index, error);
 }
 
 locus_status lab_problem_open_search(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    locus_status status = check_search(draw, error);
-    return status == LOCUS_OK ? open_source(set, draw, NULL, error) : status;
+    return open_source(set, draw, check_search, NULL, error);
 }

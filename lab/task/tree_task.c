@@ -133,16 +133,15 @@ size_t lab_tree_children_ops(const lab_task_options *options, size_t n, const in
 
 /* ---- sets ---- */
 
-static locus_status check_depth(const lab_draw *draw, locus_error *error) {
-    double mean = draw->options->trees.depth_mean, deviation = draw->options->trees.depth_deviation;
-    if (!(mean >= 0.0 && mean <= LAB_TREE_MOST_DEPTH)) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "depth", "the mean depth %g is not between 0 and %d", mean,
-                        LAB_TREE_MOST_DEPTH);
+static locus_status check_depth(const lab_tree_options *of, locus_error *error) {
+    if (!(of->depth_mean >= 0.0 && of->depth_mean <= LAB_TREE_MOST_DEPTH)) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "depth", "the mean depth %g is not between 0 and %d",
+                        of->depth_mean, LAB_TREE_MOST_DEPTH);
     }
-    if (!(deviation >= 0.0 && mean + 6.0 * deviation <= LAB_TREE_MOST_DEPTH)) {
+    if (!(of->depth_deviation >= 0.0 && of->depth_mean + 6.0 * of->depth_deviation <= LAB_TREE_MOST_DEPTH)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "depth-deviation",
                         "the deviation of depths %g is negative, or leads to trees deeper than %d: give a smaller one",
-                        deviation, LAB_TREE_MOST_DEPTH);
+                        of->depth_deviation, LAB_TREE_MOST_DEPTH);
     }
     return LOCUS_OK;
 }
@@ -154,38 +153,37 @@ static locus_status fail_tokens(locus_error *error) {
 
 /* Before any memory is taken: single trees, and the set as a whole. */
 static locus_status check_size(const lab_draw *draw, bool unique, locus_error *error) {
-    const lab_task_options *options = draw->options;
-    size_t deepest = (size_t)(options->trees.depth_mean + 6.0 * options->trees.depth_deviation);
-    double nodes = lab_tree_expected_nodes(deepest, options->trees.arity);
+    const lab_tree_options *of = &draw->options->trees;
+    const size_t deepest = (size_t)(of->depth_mean + 6.0 * of->depth_deviation);
+    const double nodes = lab_tree_expected_nodes(deepest, of->arity);
     if (!unique && nodes > MOST_NODES) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "depth",
                         "trees of depth %zu, six deviations above the mean, have %.3g nodes on the average, more than "
                         "%.0f: give a smaller depth, deviation or arity",
                         deepest, nodes, MOST_NODES);
     }
-    double usual = unique ? 3.0 : lab_tree_expected_nodes((size_t)options->trees.depth_mean, options->trees.arity);
+    const double usual = unique ? 3.0 : lab_tree_expected_nodes((size_t)of->depth_mean, of->arity);
     return usual * (double)draw->samples > (double)MOST_TOKENS ? fail_tokens(error) : LOCUS_OK;
 }
 
 static locus_status check(const lab_draw *draw, bool unique, locus_error *error) {
-    const lab_task_options *options = draw->options;
-    const char *name = draw->task->name;
-    locus_status status = check_depth(draw, error);
+    const lab_tree_options *of = &draw->options->trees;
+    const lab_task *task = draw->task;
+    const locus_status status = check_depth(of, error);
     if (status != LOCUS_OK)
         return status;
-    if (options->trees.arity < 1 + (size_t)unique || options->trees.arity > LAB_TREE_MOST_ARITY) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "arity", "arity %zu: %s takes %d to %d children",
-                        options->trees.arity, name, unique ? 2 : 1, LAB_TREE_MOST_ARITY);
+    if (of->arity < 1 + (size_t)unique || of->arity > LAB_TREE_MOST_ARITY) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "arity", "arity %zu: %s takes %d to %d children", of->arity,
+                        task->name, unique ? 2 : 1, LAB_TREE_MOST_ARITY);
     }
-    bool fixed = draw->task->children != lab_tree_children_half;
-    if (fixed && options->trees.symbols != draw->task->published.trees.symbols) {
+    if (task->children != lab_tree_children_half && of->symbols != task->published.trees.symbols) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: %s has %zu, each with its meaning",
-                        options->trees.symbols, name, draw->task->published.trees.symbols);
+                        of->symbols, task->name, task->published.trees.symbols);
     }
-    if (options->trees.symbols < 2 || options->trees.symbols % 2 != 0 || options->trees.symbols > 1000000) {
+    if (of->symbols < 2 || of->symbols % 2 != 0 || of->symbols > 1000000) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols",
                         "%zu symbols: %s takes an even number from 2 to 1000000, half for leaves, half for operators",
-                        options->trees.symbols, name);
+                        of->symbols, task->name);
     }
     return check_size(draw, unique, error);
 }
