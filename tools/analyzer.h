@@ -18,11 +18,6 @@ static inline int analyzer_failed(int status) {
 #define lab_fail_memory(...) ((locus_status)analyzer_failed(lab_fail_memory(__VA_ARGS__)))
 #endif
 
-#if __has_include("rope/rope_source.h")
-#include "rope/rope_source.h"
-#define lab_rope_fail(...) ((locus_status)analyzer_failed(lab_rope_fail(__VA_ARGS__)))
-#endif
-
 #if __has_include("core/error.h")
 #include "core/error.h"
 #define locus_fail(...) ((locus_status)analyzer_failed(locus_fail(__VA_ARGS__)))
