@@ -9,39 +9,35 @@
 
 /* ---- which dimensions turn, and by what ---- */
 
-typedef struct rope_shape {
-    size_t rotated;      /* 0: unknown, all */
-    double proportional; /* rotate=proportional:f; 0: not */
-} rope_shape;
-
-static void read_rotated(const lab_rope_settings *settings, const char *type, rope_shape *shape) {
+/* Sets how many turn; f of rotate=proportional:f, or 0. */
+static double read_rotated(lab_rope_settings *settings) {
     const lab_rope_source *source = settings->source;
+    const bool proportional = strcmp(lab_rope_type(settings), "proportional") == 0;
     double partial = lab_rope_number(settings, "partial_rotary_factor", "partial_rotary_factor|rotary_pct", 0);
     const size_t all = source->rotary_dim, said = lab_rope_size(source, "rotary_dim");
     if (partial > 1)
         lab_rope_fail(source, "has partial_rotary_factor (or rotary_pct) %g: it must be at most 1", partial);
     partial = partial == 0 && said == 0 ? source->family->partial : fmin(partial, 1);
-    if (strcmp(type, "proportional") == 0) {
-        shape->proportional = partial != 0 ? partial : 1;
-        shape->rotated = all;
-        return;
-    }
+    settings->rotated = all;
+    if (proportional)
+        return partial != 0 ? partial : 1;
     if (partial != 0 && partial < 1 && all == 0)
         lab_rope_fail(source,
                       "says neither head_dim nor hidden_size and num_attention_heads, but that a part of a head turns "
                       "(partial_rotary_factor)");
     const size_t part = partial != 0 ? (size_t)((double)all * partial) : all;
-    shape->rotated = said ? said : part;
+    settings->rotated = said ? said : part;
     if (said && partial != 0 && said != part)
         lab_rope_fail(source, "contradicts itself: rotary_dim is %zu, partial_rotary_factor %g of %zu makes %zu", said,
                       partial, all, part);
-    if (all && shape->rotated > all)
-        lab_rope_fail(source, "contradicts itself: rotary_dim is %zu, head_dim is %zu", shape->rotated, all);
-    if (all && (shape->rotated == 0 || shape->rotated % 2 != 0))
+    if (all && settings->rotated > all)
+        lab_rope_fail(source, "contradicts itself: rotary_dim is %zu, head_dim is %zu", settings->rotated, all);
+    if (all && (settings->rotated == 0 || settings->rotated % 2 != 0))
         lab_rope_fail(source,
                       "lets %zu of %zu head dimensions turn (head_dim, partial_rotary_factor, rotary_dim): pairs need "
                       "an even number",
-                      shape->rotated, all);
+                      settings->rotated, all);
+    return 0;
 }
 
 static bool is_interleaved(const lab_rope_source *source) {
@@ -130,16 +126,13 @@ static void put_axes(const lab_rope_settings *settings, lab_rope_text *text) {
 
 static void put_rope(lab_rope_settings *settings, lab_rope_text *text) {
     const lab_rope_source *source = settings->source;
-    rope_shape shape = {0};
-    read_rotated(settings, lab_rope_type(settings), &shape);
-    const bool interleaved = is_interleaved(source);
-    settings->rotated = shape.rotated;
-    lab_rope_put(text, "rope(pairs=%s", interleaved ? "interleaved" : "half");
+    const double proportional = read_rotated(settings);
+    lab_rope_put(text, "rope(pairs=%s", is_interleaved(source) ? "interleaved" : "half");
     lab_rope_put_number(text, ", base=", read_base(settings));
-    if (shape.proportional != 0)
-        lab_rope_put_number(text, ", rotate=proportional:", shape.proportional);
-    else if (shape.rotated && shape.rotated != source->head_dim)
-        lab_rope_put(text, ", rotate=%zu", shape.rotated);
+    if (proportional != 0)
+        lab_rope_put_number(text, ", rotate=proportional:", proportional);
+    else if (settings->rotated && settings->rotated != source->head_dim)
+        lab_rope_put(text, ", rotate=%zu", settings->rotated);
     put_axes(settings, text);
     lab_rope_put_scaling(settings, text);
     lab_rope_put(text, "%s)", source->family->backward ? ", turn=backward" : "");
