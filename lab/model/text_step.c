@@ -52,7 +52,7 @@ static void embeddings_task(void *context, size_t chunk, size_t worker) {
     const lab_rows rows = lab_stack_chunk(&model->encoder, chunk);
     float *x = model->encoder.joins[0].sum;
     for (size_t t = rows.first; text->types && t < rows.first + rows.count; ++t)
-        lab_column_sum((lab_rows){(size_t)text->token_types[t], 1}, D, text->types, D, x + t * D);
+        lab_row_add(D, text->types + (size_t)text->token_types[t] * D, x + t * D);
     if (text->embedding_norm.gain == NULL)
         return;
     const lab_join_forward_call call = {.norm = &text->embedding_norm,

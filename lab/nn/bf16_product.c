@@ -10,7 +10,7 @@
  * thread's: no bit depends on the number of threads. */
 #include "nn/bf16_product.h"
 #include "nn/bf16_primitive.h"
-#include "nn/clones.h"
+#include "nn/rows.h"
 #include "nn/thread_scratch.h"
 #include <locus/parallel.h>
 #include <string.h>
@@ -59,11 +59,6 @@ static void primitive_run(const half_product *own, float *result) {
         lab_products_lose();
 }
 
-LAB_CLONES static void bf16_result_add(size_t count, const float *restrict source, float *restrict target) {
-    for (size_t j = 0; j < count; ++j)
-        target[j] += source[j];
-}
-
 /* By way of memory without gaps; the first `rows` rows are wanted. */
 static void aside_run(const half_product *own, size_t rows) {
     const size_t columns = own->shape.columns;
@@ -75,7 +70,7 @@ static void aside_run(const half_product *own, size_t rows) {
     primitive_run(own, result);
     for (size_t r = 0; r < rows; ++r)
         if (own->keep)
-            bf16_result_add(columns, result + r * columns, own->result + r * own->result_stride);
+            lab_row_add(columns, result + r * columns, own->result + r * own->result_stride);
         else
             memcpy(own->result + r * own->result_stride, result + r * columns, columns * sizeof *result);
 }

@@ -38,11 +38,6 @@ LAB_CLONES static void gelu_run(size_t count, const float *restrict u, float *re
     }
 }
 
-LAB_CLONES static void gelu_bias(size_t count, const float *restrict bias, float *restrict u) {
-    for (size_t j = 0; j < count; ++j)
-        u[j] += bias[j];
-}
-
 LAB_CLONES static void gelu_back(size_t count, const float *restrict u, float *restrict g) {
     for (size_t j = 0; j < count; ++j) {
         const float x = u[j];
@@ -56,7 +51,7 @@ void lab_gelu_forward(lab_rows rows, size_t columns, const float *bias, const la
     lab_dropout_bits bits;
     for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
         if (bias)
-            gelu_bias(columns, bias, u + r * columns);
+            lab_row_add(columns, bias, u + r * columns);
         gelu_run(columns, u + r * columns, h + r * columns);
         for (size_t j = 0; dropout->threshold != 0 && j < columns; j += LAB_DROPOUT_RUN) {
             const size_t count = columns - j < LAB_DROPOUT_RUN ? columns - j : LAB_DROPOUT_RUN;
@@ -79,6 +74,6 @@ void lab_gelu_backward(lab_rows rows, size_t columns, const float *u, const lab_
         }
         gelu_back(columns, u + r * columns, row);
         if (bias_sum)
-            lab_column_sum((lab_rows){0, 1}, columns, row, columns, bias_sum);
+            lab_row_add(columns, row, bias_sum);
     }
 }

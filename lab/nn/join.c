@@ -206,6 +206,6 @@ void lab_join_backward(const lab_join_backward_call *call, size_t dim, lab_rows 
         if (call->branch_scale != 0.0f)
             scale_run(dim, call->branch_scale, branch);
         if (call->bias_sum)
-            lab_column_sum((lab_rows){0, 1}, dim, branch, dim, call->bias_sum);
+            lab_row_add(dim, branch, call->bias_sum);
     }
 }

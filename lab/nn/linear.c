@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* y = x Wᵀ + b, and its three gradients: gx = gy W, dW = gyᵀ x, db = Σ gy (by lab_column_sum, chunk by chunk). */
 #include "nn/linear.h"
-#include "nn/clones.h"
 
 static void rows_of_bf16(const lab_bf16_matrix *matrix, lab_rows rows, lab_numbers x, lab_numbers y,
                          const lab_row_finish *finish, bool keep) {
@@ -32,14 +31,9 @@ void lab_linear_multiply(const lab_linear *linear, lab_rows rows, lab_numbers x,
     lab_product_run(&product);
 }
 
-LAB_CLONES static void bias_add(size_t columns, const float *restrict bias, float *restrict y) {
-    for (size_t j = 0; j < columns; ++j)
-        y[j] += bias[j];
-}
-
 static void bias_finish(const void *context, size_t row, size_t column, size_t count, float *x) {
     (void)row;
-    bias_add(count, (const float *)context + column, x);
+    lab_row_add(count, (const float *)context + column, x);
 }
 
 lab_row_finish lab_linear_bias(const lab_linear *linear) {
@@ -59,7 +53,7 @@ void lab_linear_forward(const lab_linear *linear, lab_rows rows, lab_numbers x, 
     }
     lab_linear_multiply(linear, rows, x, y);
     for (size_t r = rows.first; linear->bias && r < rows.first + rows.count; ++r)
-        bias_add(linear->outputs, linear->bias, (float *)y.data + r * linear->outputs);
+        lab_row_add(linear->outputs, linear->bias, (float *)y.data + r * linear->outputs);
 }
 
 void lab_linear_backward_finish(const lab_linear *linear, lab_rows rows, lab_numbers gy, lab_numbers gx,

@@ -21,11 +21,6 @@ typedef struct few_call {
     const lab_row_finish *finish;
 } few_call;
 
-static void bias_add(size_t count, const float *restrict bias, float *restrict y) {
-    for (size_t j = 0; j < count; ++j)
-        y[j] += bias[j];
-}
-
 static void panel_multiply(const few_call *call, size_t first, size_t count) {
     const size_t depth = call->linear->inputs;
     const lab_product product = {.rows = call->rows,
@@ -94,7 +89,7 @@ static void panel_task(void *context, size_t index, size_t worker) {
      : is_swapped(call)           ? panel_swapped
                                   : panel_multiply)(call, first, count);
     for (size_t r = 0; call->bias && r < call->rows; ++r)
-        bias_add(count, call->bias + first, (float *)call->y.data + r * outputs + first);
+        lab_row_add(count, call->bias + first, (float *)call->y.data + r * outputs + first);
 }
 
 /* Narrow panels are slow: 64 outputs run at half the speed of 128, swapped ones of 128 at three quarters of 256. */

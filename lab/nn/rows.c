@@ -31,6 +31,10 @@ LAB_CLONES static void row_add(size_t columns, const float *restrict row, float 
         sum[j] += row[j];
 }
 
+void lab_row_add(size_t columns, const float *row, float *sum) {
+    row_add(columns, row, sum);
+}
+
 void lab_column_sum(lab_rows rows, size_t columns, const float *x, size_t stride, float *sum) {
     for (size_t r = rows.first; r < rows.first + rows.count; ++r)
         row_add(columns, x + r * stride, sum);

@@ -17,6 +17,8 @@ typedef struct lab_rows {
 size_t lab_chunk_count(size_t rows);
 lab_rows lab_chunk_at(size_t rows, size_t chunk);
 
+/* sum[j] += row[j] */
+void lab_row_add(size_t columns, const float *row, float *sum);
 /* sum[j] += Σ_r x[r, j] over the range. */
 void lab_column_sum(lab_rows rows, size_t columns, const float *x, size_t stride, float *sum);
 /* Of [rows, columns], which may be bfloat16. */
