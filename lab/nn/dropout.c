@@ -43,3 +43,12 @@ void lab_dropout_apply(const lab_dropout *dropout, const lab_dropout_bits *bits,
     else
         drop_across(count, bits, dropout->threshold, dropout->scale, x, y);
 }
+
+void lab_dropout_row(const lab_dropout *dropout, size_t row, size_t columns, const float *x, float *y) {
+    lab_dropout_bits bits;
+    for (size_t j = 0; j < columns; j += LAB_DROPOUT_RUN) {
+        const size_t count = columns - j < LAB_DROPOUT_RUN ? columns - j : LAB_DROPOUT_RUN;
+        lab_dropout_draw(dropout, row, columns, j, count, &bits);
+        lab_dropout_apply(dropout, &bits, count, x + j, y + j);
+    }
+}

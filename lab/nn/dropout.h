@@ -35,4 +35,7 @@ void lab_dropout_draw(const lab_dropout *dropout, size_t row, size_t columns, si
 void lab_dropout_apply(const lab_dropout *dropout, const lab_dropout_bits *bits, size_t count, const float *x,
                        float *y);
 
+/* Both for a whole row, of a dropout that drops. */
+void lab_dropout_row(const lab_dropout *dropout, size_t row, size_t columns, const float *x, float *y);
+
 #endif

@@ -48,30 +48,22 @@ LAB_CLONES static void gelu_back(size_t count, const float *restrict u, float *r
 
 void lab_gelu_forward(lab_rows rows, size_t columns, const float *bias, const lab_dropout *dropout, float *u,
                       float *h) {
-    lab_dropout_bits bits;
     for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
         if (bias)
             lab_row_add(columns, bias, u + r * columns);
         gelu_run(columns, u + r * columns, h + r * columns);
-        for (size_t j = 0; dropout->threshold != 0 && j < columns; j += LAB_DROPOUT_RUN) {
-            const size_t count = columns - j < LAB_DROPOUT_RUN ? columns - j : LAB_DROPOUT_RUN;
-            lab_dropout_draw(dropout, r, columns, j, count, &bits);
-            lab_dropout_apply(dropout, &bits, count, h + r * columns + j, h + r * columns + j);
-        }
+        if (dropout->threshold != 0)
+            lab_dropout_row(dropout, r, columns, h + r * columns, h + r * columns);
     }
 }
 
 /* h = dropout(gelu(u)):  dL/du = dropout(dL/dh) gelu'(u) */
 void lab_gelu_backward(lab_rows rows, size_t columns, const float *u, const lab_dropout *dropout, float *g,
                        float *bias_sum) {
-    lab_dropout_bits bits;
     for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
         float *row = g + r * columns;
-        for (size_t j = 0; dropout->threshold != 0 && j < columns; j += LAB_DROPOUT_RUN) {
-            const size_t count = columns - j < LAB_DROPOUT_RUN ? columns - j : LAB_DROPOUT_RUN;
-            lab_dropout_draw(dropout, r, columns, j, count, &bits);
-            lab_dropout_apply(dropout, &bits, count, row + j, row + j);
-        }
+        if (dropout->threshold != 0)
+            lab_dropout_row(dropout, r, columns, row, row);
         gelu_back(columns, u + r * columns, row);
         if (bias_sum)
             lab_row_add(columns, row, bias_sum);

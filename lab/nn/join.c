@@ -27,15 +27,6 @@ LAB_CLONES static void scale_run(size_t count, float scale, float *x) {
         x[j] *= scale;
 }
 
-static void drop_row(const lab_dropout *dropout, size_t row, size_t dim, const float *x, float *y) {
-    lab_dropout_bits bits;
-    for (size_t j = 0; j < dim; j += LAB_DROPOUT_RUN) {
-        size_t count = dim - j < LAB_DROPOUT_RUN ? dim - j : LAB_DROPOUT_RUN;
-        lab_dropout_draw(dropout, row, dim, j, count, &bits);
-        lab_dropout_apply(dropout, &bits, count, x + j, y + j);
-    }
-}
-
 LAB_CLONES static void norm_statistics(size_t dim, double epsilon, const float *x, float *mean, float *inverse) {
     lab_lanes total = {0}, square = {0}, value;
     size_t whole = dim / LAB_LANES * LAB_LANES;
@@ -83,7 +74,7 @@ static void join_row(const lab_join_forward_call *call, size_t dim, size_t r) {
     }
     add_run(dim, NULL, branch, call->bias, sum);
     if (drops)
-        drop_row(call->dropout, r, dim, sum, sum);
+        lab_dropout_row(call->dropout, r, dim, sum, sum);
     if (scales)
         scale_run(dim, call->branch_scale, sum);
     if (residual)
@@ -200,7 +191,7 @@ void lab_join_backward(const lab_join_backward_call *call, size_t dim, lab_rows 
         if (branch == NULL)
             continue;
         if (call->dropout->threshold != 0)
-            drop_row(call->dropout, r, dim, carry, branch);
+            lab_dropout_row(call->dropout, r, dim, carry, branch);
         else
             add_run(dim, NULL, carry, NULL, branch);
         if (call->branch_scale != 0.0f)
