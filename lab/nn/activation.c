@@ -10,19 +10,11 @@ LAB_CLONES static void relu_run(size_t count, const float *restrict bias, float 
     }
 }
 
-LAB_CLONES static void relu_plain(size_t count, float *restrict u) {
-    for (size_t j = 0; j < count; ++j)
-        u[j] = u[j] < 0.0f ? 0.0f : u[j];
-}
-
 void lab_relu_row_forward(const lab_relu *relu, size_t row, size_t first, size_t count, float *u) {
     lab_dropout_bits bits;
     for (size_t j = 0; j < count; j += LAB_DROPOUT_RUN) {
         const size_t part = count - j < LAB_DROPOUT_RUN ? count - j : LAB_DROPOUT_RUN;
-        if (relu->bias)
-            relu_run(part, relu->bias + first + j, u + j);
-        else
-            relu_plain(part, u + j);
+        relu_run(part, relu->bias + first + j, u + j);
         if (relu->dropout->threshold == 0)
             continue;
         lab_dropout_draw(relu->dropout, row, relu->columns, first + j, part, &bits);
@@ -36,18 +28,8 @@ void lab_relu_forward(const lab_relu *relu, lab_rows rows, float *u) {
 }
 
 /* h = u > 0 and kept ? u · scale : 0 */
-LAB_CLONES static void relu_back(size_t count, const float *restrict h, float scale, float *restrict g) {
-    for (size_t j = 0; j < count; ++j)
-        g[j] = h[j] > 0.0f ? g[j] * scale : 0.0f;
-}
-
-LAB_CLONES static void relu_back_halves(size_t count, const uint16_t *restrict h, float scale, float *restrict g) {
-    for (size_t j = 0; j < count; ++j)
-        g[j] = lab_widened(h[j]) > 0.0f ? g[j] * scale : 0.0f;
-}
-
-LAB_CLONES static void relu_back_halves_sum(size_t count, const uint16_t *restrict h, float scale, float *restrict g,
-                                            float *restrict sum) {
+LAB_CLONES static void relu_back_halves(size_t count, const uint16_t *restrict h, float scale, float *restrict g,
+                                        float *restrict sum) {
     for (size_t j = 0; j < count; ++j) {
         float x = lab_widened(h[j]) > 0.0f ? g[j] * scale : 0.0f;
         g[j] = x;
@@ -55,8 +37,8 @@ LAB_CLONES static void relu_back_halves_sum(size_t count, const uint16_t *restri
     }
 }
 
-LAB_CLONES static void relu_back_sum(size_t count, const float *restrict h, float scale, float *restrict g,
-                                     float *restrict sum) {
+LAB_CLONES static void relu_back(size_t count, const float *restrict h, float scale, float *restrict g,
+                                 float *restrict sum) {
     for (size_t j = 0; j < count; ++j) {
         float x = h[j] > 0.0f ? g[j] * scale : 0.0f;
         g[j] = x;
@@ -67,15 +49,10 @@ LAB_CLONES static void relu_back_sum(size_t count, const float *restrict h, floa
 void lab_relu_row_backward(const lab_relu *relu, size_t row, size_t first, size_t count, float *g) {
     const float scale = relu->dropout->threshold == 0 ? 1.0f : relu->dropout->scale;
     const void *h = lab_numbers_from(relu->h, row * relu->columns + first).data;
-    float *sum = relu->bias_sum ? relu->bias_sum + first : NULL;
-    if (relu->h.half && sum)
-        relu_back_halves_sum(count, h, scale, g, sum);
-    else if (relu->h.half)
-        relu_back_halves(count, h, scale, g);
-    else if (sum)
-        relu_back_sum(count, h, scale, g, sum);
+    if (relu->h.half)
+        relu_back_halves(count, h, scale, g, relu->bias_sum + first);
     else
-        relu_back(count, h, scale, g);
+        relu_back(count, h, scale, g, relu->bias_sum + first);
 }
 
 void lab_relu_backward(const lab_relu *relu, lab_rows rows, float *g) {

@@ -12,9 +12,9 @@
 typedef struct lab_relu {
     size_t columns;
     const lab_dropout *dropout;
-    const float *bias; /* forward: [columns], or NULL */
+    const float *bias; /* forward: [columns] */
     lab_numbers h;     /* backward: [tokens, columns] */
-    float *bias_sum;   /* backward: [columns], or NULL: not wanted */
+    float *bias_sum;   /* backward: [columns] */
 } lab_relu;
 
 /* In place on `count` numbers of row `row` of u [tokens, columns], from column `first` on, a multiple of 8. */
@@ -26,11 +26,11 @@ void lab_relu_row_backward(const lab_relu *relu, size_t row, size_t first, size_
 void lab_relu_forward(const lab_relu *relu, lab_rows rows, float *u);
 void lab_relu_backward(const lab_relu *relu, lab_rows rows, float *g);
 
-/* u [tokens, columns] becomes u + bias (bias NULL: stays), which the backward needs; h [tokens, columns] is written. */
+/* u [tokens, columns] becomes u + bias, which the backward needs; h [tokens, columns] is written. */
 void lab_gelu_forward(lab_rows rows, size_t columns, const float *bias, const lab_dropout *dropout, float *u, float *h);
 
-/* In place on g = dL/dh, which becomes dL/du; adds Σ_r dL/du[r] to bias_sum (NULL: not wanted). u is what the forward
- * left. Dropout is drawn again. */
+/* In place on g = dL/dh, which becomes dL/du; adds Σ_r dL/du[r] to bias_sum. u is what the forward left. Dropout is
+ * drawn again. */
 void lab_gelu_backward(lab_rows rows, size_t columns, const float *u, const lab_dropout *dropout, float *g,
                        float *bias_sum);
 

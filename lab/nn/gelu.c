@@ -49,8 +49,7 @@ LAB_CLONES static void gelu_back(size_t count, const float *restrict u, float *r
 void lab_gelu_forward(lab_rows rows, size_t columns, const float *bias, const lab_dropout *dropout, float *u,
                       float *h) {
     for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
-        if (bias)
-            lab_row_add(columns, bias, u + r * columns);
+        lab_row_add(columns, bias, u + r * columns);
         gelu_run(columns, u + r * columns, h + r * columns);
         if (dropout->threshold != 0)
             lab_dropout_row(dropout, r, columns, h + r * columns, h + r * columns);
@@ -65,7 +64,6 @@ void lab_gelu_backward(lab_rows rows, size_t columns, const float *u, const lab_
         if (dropout->threshold != 0)
             lab_dropout_row(dropout, r, columns, row, row);
         gelu_back(columns, u + r * columns, row);
-        if (bias_sum)
-            lab_row_add(columns, row, bias_sum);
+        lab_row_add(columns, row, bias_sum);
     }
 }

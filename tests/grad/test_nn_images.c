@@ -133,13 +133,14 @@ static void test_gelu(void **state) {
     (void)state;
     static float u[ROWS * COLUMNS], h[ROWS * COLUMNS], g[ROWS * COLUMNS], bias[COLUMNS], sum[COLUMNS],
         ones[ROWS * COLUMNS], kept[ROWS * COLUMNS];
+    static const float nothing[COLUMNS];
     for (int dropped = 0; dropped < 2; ++dropped) {
         const lab_dropout dropout = lab_dropout_make(dropped ? 0.25 : 0.0, (locus_random){7, LOCUS_RANDOM_USER, 3});
         fill(u, ROWS * COLUMNS, 5), fill(g, ROWS * COLUMNS, 6), fill(bias, COLUMNS, 7);
         for (size_t i = 0; i < ROWS * COLUMNS; ++i)
             ones[i] = 10.0f; /* gelu(10) = 10 in float */
         widen(gelu_u, u, ROWS * COLUMNS), widen(gelu_weights, g, ROWS * COLUMNS), widen(gelu_shift, bias, COLUMNS);
-        lab_gelu_forward((lab_rows){0, ROWS}, COLUMNS, NULL, &dropout, ones, kept);
+        lab_gelu_forward((lab_rows){0, ROWS}, COLUMNS, nothing, &dropout, ones, kept);
         for (size_t i = 0; i < ROWS * COLUMNS; ++i)
             gelu_keep[i] = (double)kept[i] / 10.0;
         lab_gelu_forward((lab_rows){0, ROWS}, COLUMNS, bias, &dropout, u, h);
@@ -159,18 +160,19 @@ static void test_gelu_tails(void **state) {
     const lab_dropout none = lab_dropout_make(0.0, (locus_random){0, 0, 0});
     const float places[] = {-100.0f, -20.0f, -12.0f, -6.5f, -3.0f, -1e-3f, 0.0f, 1e-3f, 3.0f, 6.5f, 20.0f, 100.0f};
     enum { COUNT = sizeof places / sizeof *places };
-    float u[COUNT], h[COUNT], g[COUNT];
+    static const float nothing[COUNT];
+    float u[COUNT], h[COUNT], g[COUNT], sum[COUNT] = {0};
     memcpy(u, places, sizeof u);
-    lab_gelu_forward((lab_rows){0, 1}, COUNT, NULL, &none, u, h);
+    lab_gelu_forward((lab_rows){0, 1}, COUNT, nothing, &none, u, h);
     for (size_t i = 0; i < COUNT; ++i) {
         const double wanted = gelu_exact((double)places[i]);
         assert_true(fabs((double)h[i] - wanted) <= 4e-6 * fabs(wanted) + 1e-33);
         g[i] = 1.0f;
     }
-    lab_gelu_backward((lab_rows){0, 1}, COUNT, u, &none, g, NULL);
+    lab_gelu_backward((lab_rows){0, 1}, COUNT, u, &none, g, sum);
     assert_true(fabsf(g[0]) < 1e-30f && g[COUNT - 1] == 1.0f && fabsf(g[6] - 0.5f) < 1e-7f);
     u[0] = (float)NAN;
-    lab_gelu_forward((lab_rows){0, 1}, 1, NULL, &none, u, h);
+    lab_gelu_forward((lab_rows){0, 1}, 1, nothing, &none, u, h);
     assert_true(isnan(h[0]));
 }
 
