@@ -22,13 +22,14 @@ void lab_linear_multiply(const lab_linear *linear, lab_rows rows, lab_numbers x,
 /* Into a y of bfloat16, whose rows are finished first: with the bias, or by what the next layer does. */
 void lab_linear_finish(const lab_linear *linear, lab_rows rows, lab_numbers x, lab_numbers y,
                        const lab_row_finish *finish);
-lab_row_finish lab_linear_bias(const lab_linear *linear);
-/* Likewise for the first `rows` rows, which are few, in a parallel loop of their own over y's columns (linear_few.c):
- * not for pieces of a loop. */
+/* Likewise for the first `rows` rows, which are few, in a parallel loop of their own over y's columns: not for
+ * pieces of a loop. */
 void lab_linear_forward_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y);
 void lab_linear_multiply_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y);
 void lab_linear_finish_few(const lab_linear *linear, size_t rows, lab_numbers x, lab_numbers y,
                            const lab_row_finish *finish);
+/* What lab_linear_multiply computes of float32, for `rows` rows: x [rows, inputs], y [rows, outputs]. */
+lab_product lab_linear_product(const lab_linear *linear, size_t rows, const float *x, float *y);
 /* gx = gy W, or, of float32, gx += gy W with `keep`. */
 void lab_linear_backward(const lab_linear *linear, lab_rows rows, lab_numbers gy, lab_numbers gx, bool keep);
 /* Into a gx of bfloat16, whose rows are finished first. */

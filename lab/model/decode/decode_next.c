@@ -132,22 +132,12 @@ static void choose_task(void *context, size_t index, size_t worker) {
 
 static void logits_make(const choice *own) {
     const lab_model *model = own->d->model;
-    const size_t D = model->config.dim, V = model->config.vocabulary;
+    const float *last = own->d->last + own->rows.first * model->config.dim;
     if (model->output.forward.values) {
-        lab_linear_multiply_few(&model->output, own->rows.count, lab_floats(own->d->last + own->rows.first * D),
-                                lab_floats(model->step.logits));
+        lab_linear_multiply_few(&model->output, own->rows.count, lab_floats(last), lab_floats(model->step.logits));
         return;
     }
-    lab_product logits = {.rows = own->rows.count,
-                          .columns = V,
-                          .depth = D,
-                          .left = own->d->last + own->rows.first * D,
-                          .left_stride = D,
-                          .right = model->output.weight,
-                          .right_stride = D,
-                          .right_transposed = true,
-                          .result = model->step.logits,
-                          .result_stride = V};
+    const lab_product logits = lab_linear_product(&model->output, own->rows.count, last, model->step.logits);
     lab_products_parallel(&logits, 1);
 }
 
