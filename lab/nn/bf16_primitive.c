@@ -20,14 +20,9 @@ enum { SETS = 64, WAYS = 8 };
 typedef dnnl_memory_desc_t description;
 typedef const_dnnl_memory_desc_t described;
 
-static bool describe_rows(description *made, size_t rows, size_t columns, dnnl_data_type_t type) {
-    const dnnl_dims_t sizes = {(dnnl_dim_t)rows, (dnnl_dim_t)columns};
-    return dnnl_memory_desc_create_with_tag(made, 2, sizes, type, dnnl_ab) == dnnl_success;
-}
-
-static bool describe_right(description *made, size_t depth, size_t columns) {
-    const dnnl_dims_t sizes = {(dnnl_dim_t)depth, (dnnl_dim_t)columns};
-    return dnnl_memory_desc_create_with_tag(made, 2, sizes, dnnl_bf16, dnnl_BA16a64b2a) == dnnl_success;
+static dnnl_status_t describe(description *made, const dnnl_dims_t sizes, dnnl_data_type_t type,
+                              dnnl_format_tag_t layout) {
+    return dnnl_memory_desc_create_with_tag(made, 2, sizes, type, layout);
 }
 
 static void description_destroy(description *made) {
@@ -47,14 +42,9 @@ static dnnl_status_t describe_product(dnnl_primitive_desc_t *made, dnnl_engine_t
 typedef dnnl_memory_desc_t description;
 typedef const dnnl_memory_desc_t *described;
 
-static bool describe_rows(description *made, size_t rows, size_t columns, dnnl_data_type_t type) {
-    const dnnl_dims_t sizes = {(dnnl_dim_t)rows, (dnnl_dim_t)columns};
-    return dnnl_memory_desc_init_by_tag(made, 2, sizes, type, dnnl_ab) == dnnl_success;
-}
-
-static bool describe_right(description *made, size_t depth, size_t columns) {
-    const dnnl_dims_t sizes = {(dnnl_dim_t)depth, (dnnl_dim_t)columns};
-    return dnnl_memory_desc_init_by_tag(made, 2, sizes, dnnl_bf16, dnnl_BA16a64b2a) == dnnl_success;
+static dnnl_status_t describe(description *made, const dnnl_dims_t sizes, dnnl_data_type_t type,
+                              dnnl_format_tag_t layout) {
+    return dnnl_memory_desc_init_by_tag(made, 2, sizes, type, layout);
 }
 
 static void description_destroy(description *made) {
@@ -72,6 +62,12 @@ static dnnl_status_t describe_product(dnnl_primitive_desc_t *made, dnnl_engine_t
     return status == dnnl_success ? dnnl_primitive_desc_create(made, &product, how, engine, NULL) : status;
 }
 #endif
+
+static bool describe_matrix(description *made, size_t rows, size_t columns, dnnl_data_type_t type,
+                            dnnl_format_tag_t layout) {
+    const dnnl_dims_t sizes = {(dnnl_dim_t)rows, (dnnl_dim_t)columns};
+    return describe(made, sizes, type, layout) == dnnl_success;
+}
 
 /* ---- a primitive ---- */
 
@@ -119,9 +115,9 @@ static dnnl_status_t primitive_build(primitive *own, dnnl_primitive_attr_t how) 
 static bool primitive_make(primitive *own, const lab_bf16_shape *s) {
     dnnl_primitive_attr_t how = NULL;
     *own = (primitive){.shape = *s};
-    const bool good = describe_rows(&own->each[LEFT], s->rows, s->depth, dnnl_bf16) &&
-                      describe_right(&own->each[RIGHT], s->depth, s->columns) &&
-                      describe_rows(&own->each[RESULT], s->rows, s->columns, dnnl_f32) &&
+    const bool good = describe_matrix(&own->each[LEFT], s->rows, s->depth, dnnl_bf16, dnnl_ab) &&
+                      describe_matrix(&own->each[RIGHT], s->depth, s->columns, dnnl_bf16, dnnl_BA16a64b2a) &&
+                      describe_matrix(&own->each[RESULT], s->rows, s->columns, dnnl_f32, dnnl_ab) &&
                       attributes(&how) == dnnl_success && primitive_build(own, how) == dnnl_success;
     if (how)
         (void)dnnl_primitive_attr_destroy(how);
@@ -186,7 +182,7 @@ static void primitive_give_back(primitive *own, primitive *spare) {
 
 static bool scratchpad_make(dnnl_memory_t *memory, const primitive *own, void *scratch) {
     description bytes;
-    if (!describe_rows(&bytes, 1, own->scratch, dnnl_u8))
+    if (!describe_matrix(&bytes, 1, own->scratch, dnnl_u8, dnnl_ab))
         return false;
     const bool good = dnnl_memory_create(memory, of(&bytes), engine, scratch) == dnnl_success;
     description_destroy(&bytes);
