@@ -210,20 +210,11 @@ static slab_part part_of(const slab_call *call, size_t i) {
     return part;
 }
 
-static lab_numbers operand(const float *floats, const uint16_t *halves) {
-    return halves ? (lab_numbers){(void *)(uintptr_t)halves, true} : lab_floats(floats);
-}
-
-static lab_bf16_source left_source(const slab_call *call, const lab_product *p) {
-    const size_t from = call->first * (p->left_transposed ? p->left_stride : 1);
-    const lab_numbers left = operand(p->left, p->left_half);
-    return (lab_bf16_source){lab_numbers_from(left, from), p->left_stride, p->left_transposed};
-}
-
-static lab_bf16_source right_source(const slab_call *call, const lab_product *p) {
-    const size_t from = call->first * (p->right_transposed ? 1 : p->right_stride);
-    const lab_numbers right = operand(p->right, p->right_half);
-    return (lab_bf16_source){lab_numbers_from(right, from), p->right_stride, p->right_transposed};
+/* A whole operand, from number `from` on. */
+static lab_bf16_source source_of(const float *floats, const uint16_t *halves, size_t from, size_t stride,
+                                 bool transposed) {
+    const lab_numbers all = halves ? (lab_numbers){(void *)(uintptr_t)halves, true} : lab_floats(floats);
+    return (lab_bf16_source){lab_numbers_from(all, from), stride, transposed};
 }
 
 /* One block of 64 rows of a left operand, or of 64 columns of a right one. */
@@ -231,13 +222,15 @@ static void operand_fill(const slab_call *call, const slab_part *part, size_t bl
     const lab_product *p = part->product;
     const size_t lefts = blocks_of(p->rows);
     if (block < lefts) {
-        const lab_bf16_source source = left_source(call, p);
+        const size_t from = call->first * (p->left_transposed ? p->left_stride : 1);
+        const lab_bf16_source source = source_of(p->left, p->left_half, from, p->left_stride, p->left_transposed);
         const size_t first = block * LAB_BF16_COLUMNS;
         lab_bf16_pack_left(&source, first, least(p->rows - first, LAB_BF16_COLUMNS), part->depth, part->depth_to,
                            part->left + first * part->depth_to);
         return;
     }
-    const lab_bf16_source source = right_source(call, p);
+    const size_t from = call->first * (p->right_transposed ? 1 : p->right_stride);
+    const lab_bf16_source source = source_of(p->right, p->right_half, from, p->right_stride, p->right_transposed);
     const size_t first = (block - lefts) * LAB_BF16_COLUMNS;
     lab_bf16_pack_right(&source, first, p->columns, part->depth, part->depth_to, part->right + first * part->depth_to);
 }
@@ -246,18 +239,23 @@ static size_t operand_blocks(const slab_part *part) {
     return part->depth > 0 ? blocks_of(part->product->rows) + blocks_of(part->product->columns) : 0;
 }
 
-static void operands_task(void *context, size_t index, size_t worker) {
-    (void)worker;
-    const slab_call *call = context;
+/* Pieces of all products are counted through: runs number `index` of them. */
+static void piece_run(const slab_call *call, size_t index, size_t (*count)(const slab_part *part),
+                      void (*run)(const slab_call *call, const slab_part *part, size_t piece)) {
     for (size_t i = 0; i < call->count; ++i) {
         const slab_part part = part_of(call, i);
-        const size_t blocks = operand_blocks(&part);
-        if (index < blocks) {
-            operand_fill(call, &part, index);
+        const size_t pieces = count(&part);
+        if (index < pieces) {
+            run(call, &part, index);
             return;
         }
-        index -= blocks;
+        index -= pieces;
     }
+}
+
+static void operands_task(void *context, size_t index, size_t worker) {
+    (void)worker;
+    piece_run(context, index, operand_blocks, operand_fill);
 }
 
 enum { TILE_ROWS = 128, TILE_COLUMNS = 512 };
@@ -285,16 +283,7 @@ static void tile_run(const slab_call *call, const slab_part *part, size_t tile) 
 
 static void tiles_task(void *context, size_t index, size_t worker) {
     (void)worker;
-    const slab_call *call = context;
-    for (size_t i = 0; i < call->count; ++i) {
-        const slab_part part = part_of(call, i);
-        const size_t tiles = tile_count(&part);
-        if (index < tiles) {
-            tile_run(call, &part, index);
-            return;
-        }
-        index -= tiles;
-    }
+    piece_run(context, index, tile_count, tile_run);
 }
 
 static void slab_run(slab_call *call) {
