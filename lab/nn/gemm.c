@@ -108,28 +108,27 @@ void lab_product_run(const lab_product *product) {
         lab_products_lose();
 }
 
-/* Rows and columns of a product's tiles: smaller where the result has few. */
-static void tile_shape(const lab_product *product, size_t *rows, size_t *columns) {
-    size_t tiles =
-        ((product->rows + TILE_ROWS - 1) / TILE_ROWS) * ((product->columns + TILE_COLUMNS - 1) / TILE_COLUMNS);
-    *rows = tiles < SMALL_TILES ? TILE_ROWS_SMALL : TILE_ROWS;
-    *columns = TILE_COLUMNS;
+static size_t tiles_across(const lab_product *product) {
+    return (product->columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
+}
+
+/* Rows of a product's tiles: fewer where there are few tiles. */
+static size_t tile_rows(const lab_product *product) {
+    const size_t tiles = (product->rows + TILE_ROWS - 1) / TILE_ROWS * tiles_across(product);
+    return tiles < SMALL_TILES ? TILE_ROWS_SMALL : TILE_ROWS;
 }
 
 static size_t tile_count(const lab_product *product) {
-    size_t rows, columns;
-    tile_shape(product, &rows, &columns);
-    return ((product->rows + rows - 1) / rows) * ((product->columns + columns - 1) / columns);
+    const size_t rows = tile_rows(product);
+    return (product->rows + rows - 1) / rows * tiles_across(product);
 }
 
 static void tile_run(const lab_product *product, size_t tile) {
-    size_t rows, columns;
-    tile_shape(product, &rows, &columns);
-    size_t across = (product->columns + columns - 1) / columns;
-    size_t row = tile / across * rows, column = tile % across * columns;
+    const size_t rows = tile_rows(product), across = tiles_across(product);
+    const size_t row = tile / across * rows, column = tile % across * TILE_COLUMNS, left = product->columns - column;
     lab_product part = *product;
     part.rows = product->rows - row < rows ? product->rows - row : rows;
-    part.columns = product->columns - column < columns ? product->columns - column : columns;
+    part.columns = left < TILE_COLUMNS ? left : TILE_COLUMNS;
     part.left += product->left_transposed ? row : row * product->left_stride;
     part.right += product->right_transposed ? column * product->right_stride : column;
     part.result += row * product->result_stride + column;
