@@ -117,16 +117,12 @@ static void input_gradient(const lab_stack *stack, const lab_sublayer *sublayer,
                         lab_floats(chunk_gy(stack, chunk)), false);
 }
 
-static void relu_finish(const void *context, size_t row, size_t column, size_t count, float *g) {
-    lab_relu_row_backward(context, row, column, count, g);
-}
-
 /* h = dropout(relu(u)), branch = h Wdownᵀ */
 static void relu_backward(const lab_sublayer *sublayer, const lab_relu *relu, lab_rows own, lab_numbers gy,
                           lab_numbers gradient) {
     if (gradient.half) {
         lab_linear_backward_finish(&sublayer->output, own, gy, gradient,
-                                   &(lab_row_finish){relu_finish, relu, own.first});
+                                   &(lab_row_finish){lab_relu_row_backward, relu, own.first});
         return;
     }
     lab_linear_backward(&sublayer->output, own, gy, gradient, false);

@@ -83,10 +83,6 @@ static lab_relu relu_of(const lab_stack *stack, const lab_sublayer *sublayer) {
     return (lab_relu){.columns = stack->feed_forward, .dropout = &sublayer->dropout, .bias = sublayer->project.bias};
 }
 
-static void relu_finish(const void *context, size_t row, size_t column, size_t count, float *u) {
-    lab_relu_row_forward(context, row, column, count, u);
-}
-
 static void activate(const lab_stack *stack, const lab_sublayer *sublayer, lab_rows rows) {
     const lab_relu relu = relu_of(stack, sublayer);
     if (stack->gelu)
@@ -103,7 +99,7 @@ static void feed_forward(const lab_stack *stack, size_t s, size_t chunk) {
     if (sublayer->half) {
         const lab_relu relu = relu_of(stack, sublayer);
         lab_linear_finish(&sublayer->project, own, y, sublayer->hidden,
-                          &(lab_row_finish){relu_finish, &relu, own.first});
+                          &(lab_row_finish){lab_relu_row_forward, &relu, own.first});
     } else {
         lab_linear_multiply(&sublayer->project, own, y, sublayer->projected);
         activate(stack, sublayer, own);
@@ -193,7 +189,7 @@ static void few_hidden(const lab_stack *stack, size_t s) {
     if (sublayer->half) {
         const lab_relu relu = relu_of(stack, sublayer);
         lab_linear_finish_few(&sublayer->project, stack->tokens, y, sublayer->hidden,
-                              &(lab_row_finish){relu_finish, &relu, 0});
+                              &(lab_row_finish){lab_relu_row_forward, &relu, 0});
         return;
     }
     lab_linear_multiply_few(&sublayer->project, stack->tokens, y, sublayer->projected);

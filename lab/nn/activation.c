@@ -10,7 +10,8 @@ LAB_CLONES static void relu_run(size_t count, const float *restrict bias, float 
     }
 }
 
-void lab_relu_row_forward(const lab_relu *relu, size_t row, size_t first, size_t count, float *u) {
+void lab_relu_row_forward(const void *context, size_t row, size_t first, size_t count, float *u) {
+    const lab_relu *relu = context;
     lab_dropout_bits bits;
     for (size_t j = 0; j < count; j += LAB_DROPOUT_RUN) {
         const size_t part = count - j < LAB_DROPOUT_RUN ? count - j : LAB_DROPOUT_RUN;
@@ -46,7 +47,8 @@ LAB_CLONES static void relu_back(size_t count, const float *restrict h, float sc
     }
 }
 
-void lab_relu_row_backward(const lab_relu *relu, size_t row, size_t first, size_t count, float *g) {
+void lab_relu_row_backward(const void *context, size_t row, size_t first, size_t count, float *g) {
+    const lab_relu *relu = context;
     const float scale = relu->dropout->threshold == 0 ? 1.0f : relu->dropout->scale;
     const void *h = lab_numbers_from(relu->h, row * relu->columns + first).data;
     if (relu->h.half)

@@ -17,10 +17,11 @@ typedef struct lab_relu {
     float *bias_sum;   /* backward: [columns] */
 } lab_relu;
 
-/* In place on `count` numbers of row `row` of u [tokens, columns], from column `first` on, a multiple of 8. */
-void lab_relu_row_forward(const lab_relu *relu, size_t row, size_t first, size_t count, float *u);
+/* In place on `count` numbers of row `row` of u [tokens, columns], from column `first` on, a multiple of 8. `relu` is a
+ * lab_relu: both finish rows of products (lab_row_finish). */
+void lab_relu_row_forward(const void *relu, size_t row, size_t first, size_t count, float *u);
 /* In place on numbers of g = dL/dh, which become dL/du; adds these to bias_sum. */
-void lab_relu_row_backward(const lab_relu *relu, size_t row, size_t first, size_t count, float *g);
+void lab_relu_row_backward(const void *relu, size_t row, size_t first, size_t count, float *g);
 
 /* The same of whole rows of u and g [tokens, columns]. */
 void lab_relu_forward(const lab_relu *relu, lab_rows rows, float *u);
