@@ -36,9 +36,8 @@ locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model
                                       locus_error *error) {
     const lab_stack *stack = &model->decoder;
     *caches = (lab_decode_caches){.count = stack->sublayer_count,
-                                  .kept = calloc(stack->sublayer_count + 1, sizeof *caches->kept),
-                                  .offsets = calloc(room->sequences + 1, sizeof *caches->offsets)};
-    locus_status status = caches->kept && caches->offsets ? LOCUS_OK : lab_fail_memory(error, "decoding");
+                                  .kept = calloc(stack->sublayer_count + 1, sizeof *caches->kept)};
+    locus_status status = caches->kept ? LOCUS_OK : lab_fail_memory(error, "decoding");
     for (size_t s = 0; s < stack->sublayer_count && status == LOCUS_OK; ++s) {
         const lab_sublayer *sublayer = &stack->sublayers[s];
         const bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
@@ -59,25 +58,5 @@ void lab_decode_caches_destroy(lab_decode_caches *caches) {
     for (size_t s = 0; caches->kept && s < caches->count; ++s)
         locus_cache_destroy(&caches->kept[s]);
     free(caches->kept);
-    free(caches->offsets);
     *caches = (lab_decode_caches){0};
-}
-
-locus_status lab_decode_caches_positions(lab_decode_caches *caches, const lab_model *model,
-                                         const lab_decode_tokens *tokens, locus_positions **positions,
-                                         locus_error *error) {
-    for (size_t s = 0, a = 0; s < tokens->samples; ++s) {
-        a += a < tokens->active_count && tokens->active[a] == s;
-        caches->offsets[s + 1] = tokens->offsets[a];
-    }
-    const locus_packing packing = {.size = sizeof packing, .sequences = tokens->samples, .offsets = caches->offsets};
-    return lab_positions_make(model, positions, &packing, tokens->values, error);
-}
-
-locus_status lab_decode_caches_plan(const lab_decode_caches *caches, const lab_model *model,
-                                    const locus_positions *positions, const locus_plan **plan, locus_error *error) {
-    locus_cache *first = caches->kept[lab_stack_next_attention(&model->decoder, 0)];
-    locus_status status = locus_cache_queries(first, positions, NULL, error);
-    *plan = status == LOCUS_OK ? locus_cache_plan(first) : NULL;
-    return status;
 }

@@ -9,7 +9,6 @@
 typedef struct lab_decode_caches {
     size_t count; /* of sublayers */
     locus_cache **kept;
-    size_t *offsets; /* [samples + 1] of a step's tokens */
 } lab_decode_caches;
 
 /* Whether all of the decoder's attentions are of a kind that a cache serves. */
@@ -28,20 +27,5 @@ typedef struct lab_decode_room {
 locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model *model, const lab_decode_room *room,
                                       locus_error *error);
 void lab_decode_caches_destroy(lab_decode_caches *caches);
-
-/* New tokens of a step, packed: active[a], one of `samples` sequences (rising), has those from offsets[a] to
- * offsets[a + 1]. */
-typedef struct lab_decode_tokens {
-    size_t samples, active_count;
-    const size_t *active, *offsets;
-    const lab_token_values *values;
-} lab_decode_tokens;
-locus_status lab_decode_caches_positions(lab_decode_caches *caches, const lab_model *model,
-                                         const lab_decode_tokens *tokens, locus_positions **positions,
-                                         locus_error *error);
-
-/* The plan of a step's tokens, of encoding 0, for vectors that are added to them. */
-locus_status lab_decode_caches_plan(const lab_decode_caches *caches, const lab_model *model,
-                                    const locus_positions *positions, const locus_plan **plan, locus_error *error);
 
 #endif

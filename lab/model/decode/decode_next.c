@@ -80,12 +80,28 @@ static locus_status step_with_plans(lab_decoding *d, locus_error *error) {
 
 /* ---- with the library's ---- */
 
+/* Of every sequence: those that are finished have no tokens. */
+static locus_status step_positions_make(lab_decoding *d, locus_positions **positions, locus_error *error) {
+    const size_t n = d->batch->samples;
+    const lab_token_values values = step_values(d);
+    d->key_offsets[0] = 0;
+    for (size_t s = 0, a = 0; s < n; ++s) {
+        a += a < d->active_count && d->active[a] == s;
+        d->key_offsets[s + 1] = d->offsets[a];
+    }
+    const locus_packing packing = {.size = sizeof packing, .sequences = n, .offsets = d->key_offsets};
+    return lab_positions_make(d->model, positions, &packing, &values, error);
+}
+
+/* Vectors that are added to tokens are those of encoding 0, which the first attention has. */
 static locus_status step_embed(lab_decoding *d, const locus_positions *positions, locus_error *error) {
     lab_model *model = d->model;
     const locus_plan *plan = NULL;
     locus_status status = LOCUS_OK;
     if (model->embedding_site) {
-        status = lab_decode_caches_plan(&d->kept, model, positions, &plan, error);
+        locus_cache *first = d->kept.kept[lab_stack_next_attention(&model->decoder, 0)];
+        status = locus_cache_queries(first, positions, NULL, error);
+        plan = status == LOCUS_OK ? locus_cache_plan(first) : NULL;
         if (status == LOCUS_OK)
             status = lab_workspace_fit(model, lab_added_workspace(model, plan), error);
     }
@@ -95,9 +111,7 @@ static locus_status step_embed(lab_decoding *d, const locus_positions *positions
 static locus_status step_with_caches(lab_decoding *d, locus_error *error) {
     lab_model *model = d->model;
     locus_positions *positions = NULL;
-    const lab_token_values values = step_values(d);
-    const lab_decode_tokens tokens = {d->batch->samples, d->active_count, d->active, d->offsets, &values};
-    locus_status status = lab_decode_caches_positions(&d->kept, model, &tokens, &positions, error);
+    locus_status status = step_positions_make(d, &positions, error);
     lab_stack_run run = lab_run_make(model, &model->decoder, NULL, false);
     run.kept = d->kept.kept;
     run.kept_positions = positions;

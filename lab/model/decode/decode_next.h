@@ -33,7 +33,8 @@ typedef struct lab_decoding {
     bool keeps;
     lab_decode_caches kept;
     lab_numbers *caches;                                                 /* by sublayer */
-    size_t *key_offsets, *key_lengths, *memory_offsets, *memory_lengths; /* [samples + 1] */
+    size_t *key_offsets, *key_lengths, *memory_offsets, *memory_lengths; /* [samples + 1]; with the library's caches
+                                                                            the first is of a step's new tokens */
     lab_decode_positions places;
     locus_positions *memory; /* of all that the encoder has read; NULL: there is none */
     lab_arena block;
