@@ -7,17 +7,13 @@
 #include "nn/loss.h"
 #include <math.h>
 
-locus_status lab_labels_check(const lab_model *model, const lab_batch *batch, locus_error *error) {
+locus_status lab_labels_check(const lab_model *model, const lab_batch *batch, bool needed, locus_error *error) {
     const char *const sample = lab_architecture_of(&model->config)->sample;
     for (size_t i = 0; batch->labels && i < batch->samples; ++i)
         if (batch->labels[i] < 0 || (size_t)batch->labels[i] >= model->config.classes)
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, "labels", "label %ld of %s %zu is not below the %zu classes",
                             (long)batch->labels[i], sample, i, model->config.classes);
-    return LOCUS_OK;
-}
-
-locus_status lab_labels_need(const lab_batch *batch, locus_error *error) {
-    if (batch->labels)
+    if (batch->labels || !needed)
         return LOCUS_OK;
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, "labels", "the batch has no labels: a loss needs them");
 }

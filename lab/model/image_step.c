@@ -13,13 +13,13 @@ static size_t pixel_count(const lab_model_config *config) {
     return config->image_channels * config->image_side * config->image_side;
 }
 
-static locus_status batch_check(const lab_model *model, const lab_batch *batch, locus_error *error) {
+static locus_status batch_check(const lab_model *model, const lab_batch *batch, bool labels, locus_error *error) {
     if (batch->samples == 0)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "batch", "the batch is empty");
     if (batch->images == NULL)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "images",
                         "the batch has no images: an image classifier reads them");
-    return lab_labels_check(model, batch, error);
+    return lab_labels_check(model, batch, labels, error);
 }
 
 /* Numbers of a worker's scratch memory; each begins a cache line. */
@@ -203,9 +203,7 @@ static locus_status images_run(lab_model *model, const lab_batch *batch, const l
 
 locus_status lab_image_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
                                  locus_error *error) {
-    locus_status status = batch_check(model, batch, error);
-    if (status == LOCUS_OK)
-        status = lab_labels_need(batch, error);
+    const locus_status status = batch_check(model, batch, true, error);
     return status == LOCUS_OK ? images_run(model, batch, pass, score, error) : status;
 }
 
@@ -220,7 +218,7 @@ locus_status lab_model_classify(lab_model *model, const float *images, size_t co
     for (size_t first = 0; first < count; first += BATCH) {
         const size_t samples = count - first < BATCH ? count - first : BATCH;
         const lab_batch batch = {.samples = samples, .images = images ? images + first * pixels : NULL};
-        locus_status status = batch_check(model, &batch, error);
+        locus_status status = batch_check(model, &batch, false, error);
         if (status == LOCUS_OK)
             status = lab_products_came(images_run(model, &batch, &(lab_batch_pass){0}, NULL, error), error);
         if (status != LOCUS_OK)

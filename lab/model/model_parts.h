@@ -200,8 +200,7 @@ locus_status lab_tokens_add_backward(lab_model *model, const lab_stack *stack, c
 locus_status lab_encoder_run(lab_model *model, lab_stack_run *run, lab_stack_end *end, locus_error *error);
 
 /* class_head.c: what classifiers share. Labels, if there are any, must be classes; a loss needs them. */
-locus_status lab_labels_check(const lab_model *model, const lab_batch *batch, locus_error *error);
-locus_status lab_labels_need(const lab_batch *batch, locus_error *error);
+locus_status lab_labels_check(const lab_model *model, const lab_batch *batch, bool needed, locus_error *error);
 void lab_class_begin(lab_model *model, const lab_batch *batch, bool training); /* labels, lab_loss_begin */
 /* Logits of some samples; with labels their cross-entropy, summed in step.losses[chunk], and, in training, its gradient
  * in the logits' place. */

@@ -28,7 +28,7 @@ static locus_status check_types(const lab_model *model, const lab_batch *batch, 
     return LOCUS_OK;
 }
 
-static locus_status batch_check(const lab_model *model, const lab_batch *batch, locus_error *error) {
+static locus_status batch_check(const lab_model *model, const lab_batch *batch, bool labels, locus_error *error) {
     locus_status status = lab_batch_check(model, batch, false, error);
     for (size_t s = 0; s < batch->samples && status == LOCUS_OK; ++s)
         if (batch->input_offsets[s] == batch->input_offsets[s + 1])
@@ -36,7 +36,7 @@ static locus_status batch_check(const lab_model *model, const lab_batch *batch, 
                               "sequence %zu is empty: a classifier needs a token of each", s);
     if (status == LOCUS_OK)
         status = check_types(model, batch, error);
-    return status == LOCUS_OK ? lab_labels_check(model, batch, error) : status;
+    return status == LOCUS_OK ? lab_labels_check(model, batch, labels, error) : status;
 }
 
 /* ---- embeddings ---- */
@@ -307,9 +307,7 @@ static locus_status text_run(lab_model *model, const lab_batch *batch, const lab
 
 locus_status lab_text_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
                                 locus_error *error) {
-    locus_status status = batch_check(model, batch, error);
-    if (status == LOCUS_OK)
-        status = lab_labels_need(batch, error);
+    const locus_status status = batch_check(model, batch, true, error);
     return status == LOCUS_OK ? text_run(model, batch, pass, score, error) : status;
 }
 
@@ -321,7 +319,7 @@ static locus_status look(lab_model *model, const lab_batch *batch, locus_error *
     lab_batch plain = *batch;
     plain.labels = NULL;
     lab_dropout_arm(model, &(lab_batch_pass){0});
-    const locus_status status = batch_check(model, &plain, error);
+    const locus_status status = batch_check(model, &plain, false, error);
     return status == LOCUS_OK ? lab_products_came(text_run(model, &plain, &(lab_batch_pass){0}, NULL, error), error)
                               : status;
 }
