@@ -7,8 +7,9 @@
 #include "model/architecture.h"
 #include <stdlib.h>
 
-locus_status lab_token_places_create(lab_token_places *places, size_t tokens, size_t next_paths, locus_error *error) {
-    const size_t nodes = 1 + (next_paths > 0 ? 2 : 1) * tokens;
+locus_status lab_token_places_create(lab_token_places *places, size_t sequences, const size_t *offsets,
+                                     size_t next_paths, locus_error *error) {
+    const size_t tokens = offsets[sequences], nodes = 1 + (next_paths > 0 ? 2 : 1) * tokens;
     *places = (lab_token_places){.indices = calloc(tokens + 1, sizeof *places->indices),
                                  .nodes = calloc(tokens + 1, sizeof *places->nodes),
                                  .branches = calloc(nodes, sizeof *places->branches),
@@ -16,9 +17,12 @@ locus_status lab_token_places_create(lab_token_places *places, size_t tokens, si
                                  .node_count = 1,
                                  .next_paths = next_paths};
     places->own = next_paths > 0 ? calloc(tokens + 1, sizeof *places->own) : places->nodes;
-    if (places->indices && places->nodes && places->own && places->branches && places->parents)
-        return LOCUS_OK;
-    return lab_fail_memory(error, "the positions of a batch");
+    if (!places->indices || !places->nodes || !places->own || !places->branches || !places->parents)
+        return lab_fail_memory(error, "the positions of a batch");
+    for (size_t s = 0; s < sequences; ++s)
+        for (size_t t = offsets[s]; t < offsets[s + 1]; ++t)
+            places->indices[t] = (int64_t)(t - offsets[s]);
+    return LOCUS_OK;
 }
 
 void lab_token_places_destroy(lab_token_places *places) {
@@ -69,24 +73,15 @@ static void places_fill(lab_token_places *places, size_t at, const tree_part *pa
     }
 }
 
-void lab_token_places_number(lab_token_places *places, size_t sequences, const size_t *offsets) {
-    for (size_t s = 0; s < sequences; ++s)
-        for (size_t t = offsets[s]; t < offsets[s + 1]; ++t)
-            places->indices[t] = (int64_t)(t - offsets[s]);
-}
-
 locus_status lab_places_of_input(lab_token_places *places, const lab_model *model, const lab_batch *batch,
                                  locus_error *error) {
     const size_t *offsets = batch->input_offsets;
     if (model->config.tree_arity == 0)
         return LOCUS_OK;
-    const locus_status status = lab_token_places_create(places, offsets[batch->samples], model->next_paths, error);
-    if (status != LOCUS_OK)
-        return status;
-    lab_token_places_number(places, batch->samples, offsets);
-    for (size_t s = 0; s < batch->samples; ++s)
+    const locus_status status = lab_token_places_create(places, batch->samples, offsets, model->next_paths, error);
+    for (size_t s = 0; s < batch->samples && status == LOCUS_OK; ++s)
         places_fill(places, offsets[s], &(tree_part){&batch->input_tree, offsets[s], offsets[s + 1] - offsets[s]});
-    return LOCUS_OK;
+    return status;
 }
 
 /* The start token comes first, at the root; the last token is not read. */
@@ -94,15 +89,12 @@ locus_status lab_places_of_target(lab_token_places *places, const lab_model *mod
                                   const size_t *offsets, locus_error *error) {
     if (model->config.tree_arity == 0)
         return LOCUS_OK;
-    const locus_status status = lab_token_places_create(places, offsets[batch->samples], model->next_paths, error);
-    if (status != LOCUS_OK)
-        return status;
-    lab_token_places_number(places, batch->samples, offsets);
-    for (size_t s = 0; s < batch->samples; ++s) {
+    const locus_status status = lab_token_places_create(places, batch->samples, offsets, model->next_paths, error);
+    for (size_t s = 0; s < batch->samples && status == LOCUS_OK; ++s) {
         const tree_part part = {&batch->target_tree, batch->target_offsets[s], offsets[s + 1] - offsets[s] - 1};
         places_fill(places, offsets[s] + 1, &part);
     }
-    return LOCUS_OK;
+    return status;
 }
 
 lab_token_values lab_token_places_values(const lab_token_places *places) {
@@ -137,9 +129,8 @@ static locus_status columns_make(locus_positions **positions, const locus_group 
 static locus_status columns_complete(locus_positions **positions, const locus_group *group,
                                      const locus_packing *packing, const lab_token_values *values, locus_error *error) {
     lab_token_places places = {0};
-    locus_status status = lab_token_places_create(&places, packing->offsets[packing->sequences], 0, error);
+    locus_status status = lab_token_places_create(&places, packing->sequences, packing->offsets, 0, error);
     if (status == LOCUS_OK) {
-        lab_token_places_number(&places, packing->sequences, packing->offsets);
         lab_token_values complete = lab_token_places_values(&places);
         if (values && values->indices)
             complete.indices = values->indices;

@@ -33,12 +33,10 @@ typedef struct lab_token_places {
     size_t next_paths; /* of the model */
 } lab_token_places;
 
-/* Room for `tokens` that all stand at 0 and at the root, and for the nodes that they will stand at. */
-locus_status lab_token_places_create(lab_token_places *places, size_t tokens, size_t next_paths, locus_error *error);
+/* Tokens at 0, 1, 2, … in each sequence, all of them at the root, and room for the nodes that they will stand at. */
+locus_status lab_token_places_create(lab_token_places *places, size_t sequences, const size_t *offsets,
+                                     size_t next_paths, locus_error *error);
 void lab_token_places_destroy(lab_token_places *places);
-
-/* indices = 0, 1, 2, … in each sequence */
-void lab_token_places_number(lab_token_places *places, size_t sequences, const size_t *offsets);
 
 /* A tree's token that is child `branch` of token `parent`, which has its place already; the root if parent is negative.
  * Branch 0 is the parent's own node. */

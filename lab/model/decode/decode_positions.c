@@ -14,10 +14,9 @@ locus_status lab_decode_positions_create(lab_decode_positions *positions, const 
         return LOCUS_OK;
     locus_status status = lab_places_of_input(&positions->read, model, batch, error);
     if (status == LOCUS_OK)
-        status = lab_token_places_create(&positions->written, rows, model->next_paths, error);
+        status = lab_token_places_create(&positions->written, batch->samples, row_offsets, model->next_paths, error);
     if (status != LOCUS_OK)
         return status;
-    lab_token_places_number(&positions->written, batch->samples, row_offsets);
     positions->starts = calloc(batch->samples + 1, sizeof *positions->starts);
     positions->branches = calloc(rows + 1, sizeof *positions->branches);
     return positions->starts && positions->branches ? LOCUS_OK : lab_fail_memory(error, "decoding");
