@@ -169,26 +169,15 @@ locus_status lab_runs_prepare(lab_model *model, lab_stack_run *const *runs, size
 void lab_position_gradients_clear(lab_model *model);
 
 /* token_embedding.c */
-/* x = p (s E[token] + e[position]): s, and p, which is 1 but for encodings that add vectors and are to be scaled. */
+/* x = p (s E[token] + e[position]): s; p is 1 but for encodings that add vectors and are to be scaled. */
 float lab_embedding_scale(const lab_model *model);
-float lab_position_scale_of(const lab_model *model);
 locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t *tokens, const locus_plan *plan,
                               locus_error *error);
 /* Adds to the gradients of the embedding and of what encodings add to it; the stack's backward has run. */
 locus_status lab_tokens_embed_backward(lab_model *model, const lab_stack *stack, const int32_t *tokens,
                                        const locus_plan *plan, locus_error *error);
 locus_status lab_encoder_forward(lab_model *model, const lab_batch *batch, lab_stack_run *run, locus_error *error);
-
-/* predictions.c: what a decoder predicts. Where logits of all rows would take too much memory, they are made slab by
- * slab: how many of `rows` rows stand at once. Slabs follow from shapes alone. */
-size_t lab_slab_rows(const lab_model *model, size_t rows);
-/* Score of the decoder's rows, against step.target in the sequences of step.target_offsets. If the model has a
- * loss_scale, dL/dy of the decoder's last join as well (decoder.gy), and the gradient of the output's weight, which
- * the embedding's begins with (0 if the output has a weight of its own). */
-void lab_predictions_score(lab_model *model, size_t samples, lab_score *score);
-float lab_logit_scale_of(const lab_model *model); /* what logits are multiplied by: 1, or 1/sqrt(D) */
-
-/* added_vectors.c: encodings that add vectors to tokens, or to what the encoder gives. Bytes that locus_apply needs. */
+/* Encodings that add vectors to tokens, or to what the encoder gives: bytes that locus_apply needs. */
 size_t lab_added_workspace(const lab_model *model, const locus_plan *plan);
 /* p (x + e) for the x in joins[0].sum; and from the gradient there, in branch[0], to the gradients of the encoding's
  * parameters, and dL/dx. */
@@ -198,6 +187,15 @@ locus_status lab_tokens_add_backward(lab_model *model, const lab_stack *stack, c
 /* The encoder, from what stands in joins[0].sum; `end` (or NULL) gets its chunks after vectors have been added to
  * them. */
 locus_status lab_encoder_run(lab_model *model, lab_stack_run *run, lab_stack_end *end, locus_error *error);
+
+/* predictions.c: what a decoder predicts. Where logits of all rows would take too much memory, they are made slab by
+ * slab: how many of `rows` rows stand at once. Slabs follow from shapes alone. */
+size_t lab_slab_rows(const lab_model *model, size_t rows);
+/* Score of the decoder's rows, against step.target in the sequences of step.target_offsets. If the model has a
+ * loss_scale, dL/dy of the decoder's last join as well (decoder.gy), and the gradient of the output's weight, which
+ * the embedding's begins with (0 if the output has a weight of its own). */
+void lab_predictions_score(lab_model *model, size_t samples, lab_score *score);
+float lab_logit_scale_of(const lab_model *model); /* what logits are multiplied by: 1, or 1/sqrt(D) */
 
 /* class_head.c: what classifiers share. Labels, if there are any, must be classes; a loss needs them. */
 locus_status lab_labels_check(const lab_model *model, const lab_batch *batch, bool needed, locus_error *error);
