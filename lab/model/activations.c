@@ -140,18 +140,25 @@ static void place_encoder_decoder(lab_arena *arena, lab_model *model, const lab_
     place_gradients(arena, &model->decoder, &model->encoder);
 }
 
-static void place_image_classifier(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
-    const size_t n = size->samples, T = size->encoder_tokens, D = model->config.dim;
+/* What both classifiers end with; `chunks` of samples have a loss each. */
+static void place_class_head(lab_arena *arena, lab_model *model, const lab_batch_size *size, size_t chunks) {
+    const size_t n = size->samples, D = model->config.dim;
     lab_step_buffers *step = &model->step;
-    lab_image_part *image = &model->image;
-    lab_stack *stack = &model->encoder;
-    const size_t chunks = lab_stack_chunks(stack);
     step->correct = lab_arena_take(arena, n, sizeof *step->correct);
     step->losses = lab_arena_take(arena, chunks, sizeof *step->losses);
     step->logits = lab_arena_floats(arena, n * model->config.classes);
+    model->head.pooled = lab_arena_floats(arena, n * D);
+    model->head.pooled_gradient = size->backward ? lab_arena_floats(arena, n * D) : NULL;
+}
+
+static void place_image_classifier(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    const size_t n = size->samples, T = size->encoder_tokens, D = model->config.dim;
+    lab_image_part *image = &model->image;
+    lab_stack *stack = &model->encoder;
+    const size_t chunks = lab_stack_chunks(stack);
+    place_class_head(arena, model, size, chunks);
     image->offsets = lab_arena_take(arena, n + 1, sizeof *image->offsets);
     image->shares = lab_arena_floats(arena, T);
-    model->head.pooled = lab_arena_floats(arena, n * D);
     image->places = size->backward ? lab_arena_take(arena, T * D, sizeof *image->places) : NULL;
     place_stack(arena, stack, size->backward);
     stack->before = NULL;
@@ -159,7 +166,6 @@ static void place_image_classifier(lab_arena *arena, lab_model *model, const lab
         return;
     if (stack->leaves_out)
         stack->before = lab_arena_take(arena, stack->sublayer_count * (n + 1), sizeof *stack->before);
-    model->head.pooled_gradient = lab_arena_floats(arena, n * D);
     image->kernel_sums = lab_arena_floats(arena, chunks * lab_convolution_weights(&image->convolution));
     place_gradients(arena, stack, stack);
 }
@@ -167,18 +173,12 @@ static void place_image_classifier(lab_arena *arena, lab_model *model, const lab
 static void place_text_head(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
     const size_t n = size->samples, D = model->config.dim, chunks = lab_chunk_count(n);
     const bool pooler = model->text.pooler.weight != NULL;
-    lab_step_buffers *step = &model->step;
     lab_text_part *text = &model->text;
-    lab_class_head *head = &model->head;
-    step->correct = lab_arena_take(arena, n, sizeof *step->correct);
-    step->losses = lab_arena_take(arena, chunks, sizeof *step->losses);
-    step->logits = lab_arena_floats(arena, n * model->config.classes);
-    head->pooled = lab_arena_floats(arena, n * D);
-    text->rows = pooler ? lab_arena_floats(arena, n * D) : head->pooled;
+    place_class_head(arena, model, size, chunks);
+    text->rows = pooler ? lab_arena_floats(arena, n * D) : model->head.pooled;
     if (!size->backward)
         return;
-    head->pooled_gradient = lab_arena_floats(arena, n * D);
-    text->rows_gradient = pooler ? lab_arena_floats(arena, n * D) : head->pooled_gradient;
+    text->rows_gradient = pooler ? lab_arena_floats(arena, n * D) : model->head.pooled_gradient;
     text->sums = lab_arena_floats(arena, chunks * (model->config.classes + D));
 }
 
