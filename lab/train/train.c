@@ -137,10 +137,7 @@ static locus_status store_metrics(lab_session *session, locus_error *error) {
         status = add_metrics(session, error);
     if (status == LOCUS_OK)
         status = lab_session_save_row(session, LAB_RUN_STARTED, error);
-    if (status == LOCUS_OK)
-        return lab_store_commit(session->store, error);
-    lab_store_rollback(session->store);
-    return status;
+    return lab_store_end(session->store, status, error);
 }
 
 static locus_status record(lab_session *session, locus_error *error) {

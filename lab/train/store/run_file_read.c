@@ -294,10 +294,7 @@ static locus_status add_runs(reader *from, const cJSON *runs, lab_run_file_conte
         status = status == LOCUS_OK ? add_run(from, &run, item, content) : status;
         cJSON_free(run.config);
     }
-    if (status == LOCUS_OK)
-        return lab_store_commit(from->store, from->error);
-    lab_store_rollback(from->store);
-    return status;
+    return lab_store_end(from->store, status, from->error);
 }
 
 /* ---- the file ---- */

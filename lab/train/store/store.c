@@ -154,6 +154,13 @@ void lab_store_rollback(lab_store *store) {
         sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
 }
 
+locus_status lab_store_end(lab_store *store, locus_status status, locus_error *error) {
+    if (status == LOCUS_OK)
+        return lab_store_commit(store, error);
+    lab_store_rollback(store);
+    return status;
+}
+
 /* ---- opening ---- */
 
 static locus_status fail_other(const lab_store *store, locus_error *error) {
@@ -173,10 +180,7 @@ static locus_status create_schema(lab_store *store, locus_error *error) {
         status = fail_other(store, error);
     if (status == LOCUS_OK && version == 0)
         status = lab_store_execute(store, lab_store_schema, error);
-    if (status == LOCUS_OK)
-        return lab_store_commit(store, error);
-    lab_store_rollback(store);
-    return status;
+    return lab_store_end(store, status, error);
 }
 
 /* A store that may be written gets its tables. */
@@ -250,10 +254,7 @@ static locus_status add_missing(lab_store *store, locus_error *error) {
         return status;
     status = lab_store_begin(store, error);
     status = status == LOCUS_OK ? lab_store_execute(store, lab_store_additions, error) : status;
-    if (status == LOCUS_OK)
-        return lab_store_commit(store, error);
-    lab_store_rollback(store);
-    return status;
+    return lab_store_end(store, status, error);
 }
 
 static locus_status look_around(lab_store *store, locus_error *error) {

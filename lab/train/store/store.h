@@ -111,6 +111,8 @@ locus_status lab_store_scores(lab_store *store, const char *set, const char *nam
 locus_status lab_store_begin(lab_store *store, locus_error *error); /* group writes */
 locus_status lab_store_commit(lab_store *store, locus_error *error);
 void lab_store_rollback(lab_store *store); /* after a failure between the two */
+/* What comes of a group that fared so: OK is committed, else all is rolled back. */
+locus_status lab_store_end(lab_store *store, locus_status status, locus_error *error);
 
 /* "started", "done", "stopped", "failed". */
 const char *lab_run_state_name(lab_run_state state);
