@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Scores of the best parameters on the test sets, and loading them again. Images: final_images.c.
+/* Scores of the best parameters on the test sets, and loading them again.
  *
  * Set "test" has the trained mean length of words or mean depth of trees, "test:200" another; "depth:5" and
  * "nodes:17-32" hold what trees of "test" score whose input is of that depth or size, of expressions "length:65-128";
  * "dev" holds what the development curve says: loss and accuracy at the best step, best_step, and steps_to_90 and
  * steps_to_99, the first evaluated step whose accuracy reached that (absent: never). An encoding that cannot take a
- * length leaves a note in the run's message instead of scores. What the scores are called: outcome.h. */
+ * length leaves a note in the run's message instead of scores. What the scores are called: outcome.h.
+ *
+ * Of images all scores are in set "test". The development set is the test set and was scored on the way, so nothing is
+ * scored again:
+ *
+ *   accuracy       the best of all epochs, reached first at best_step, with the loss there
+ *   accuracy_half  the best up to half of the steps (published: epoch 150 of 300); absent if nothing was scored by then
+ *   accuracy_last  after the last step */
 #include "io/fail.h"
 #include "train/outcome.h"
 #include "train/session.h"
@@ -37,18 +44,35 @@ static bool is_noted(const lab_session *session, const char *set) {
     return session->run->message != NULL && strstr(session->run->message, start) != NULL;
 }
 
-bool lab_session_lacks_finals(lab_session *session) {
+/* Which sets have no scores yet: the first is "test", then those of other lengths. */
+typedef struct wanted_sets {
+    bool wanted[1 + LAB_MAX_TEST_LENGTHS];
+} wanted_sets;
+
+static size_t set_length(const lab_session *session, size_t i) {
+    return i == 0 ? 0 : session->config.test_lengths[i - 1];
+}
+
+static locus_status find_wanted(lab_session *session, wanted_sets *sets, locus_error *error) {
     lab_final *finals;
     size_t count;
-    if (lab_store_finals(session->store, session->run->id, &finals, &count, NULL) != LOCUS_OK)
-        return true; /* the failure is met again, and told, where they are written */
-    bool lacks = false;
-    for (size_t i = 0; i <= session->config.test_length_count; i++) {
+    const locus_status status = lab_store_finals(session->store, session->run->id, &finals, &count, error);
+    for (size_t i = 0; status == LOCUS_OK && i <= session->config.test_length_count; i++) {
         char set[32];
-        set_name(set, i == 0 ? 0 : session->config.test_lengths[i - 1]);
-        lacks = lacks || (!has_final(finals, count, set) && !is_noted(session, set));
+        set_name(set, set_length(session, i));
+        sets->wanted[i] = !has_final(finals, count, set) && !is_noted(session, set);
     }
     free(finals);
+    return status;
+}
+
+bool lab_session_lacks_finals(lab_session *session) {
+    wanted_sets sets = {{false}};
+    if (find_wanted(session, &sets, NULL) != LOCUS_OK)
+        return true; /* the failure is met again, and told, where they are written */
+    bool lacks = false;
+    for (size_t i = 0; i < sizeof sets.wanted / sizeof *sets.wanted; i++)
+        lacks = lacks || sets.wanted[i];
     return lacks;
 }
 
@@ -84,62 +108,60 @@ static locus_status write_set(lab_store *store, int64_t run, const char *set, co
     return status;
 }
 
+/* One that is not known is not written. */
+typedef struct score_value {
+    const char *name;
+    double value;
+    bool known;
+} score_value;
+
+static locus_status write_values(lab_session *session, const char *set, const score_value *values, size_t count,
+                                 locus_error *error) {
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; status == LOCUS_OK && i < count; i++)
+        if (values[i].known)
+            status = lab_store_final_set(session->store, session->run->id, set, values[i].name, values[i].value, error);
+    return status;
+}
+
 /* A group of trees: shares of its tokens and samples, and how many these are. */
 static locus_status write_group(lab_session *session, const lab_tree_group *group, locus_error *error) {
-    const struct {
-        const char *name;
-        double value;
-        bool known;
-    } values[] = {
+    const score_value values[] = {
         {"accuracy", (double)group->correct / (double)group->tokens, true},
         {"exact", (double)group->exact / (double)group->samples, true},
         {"samples", (double)group->samples, true},
         {"greedy_exact", (double)group->greedy / (double)group->decoded, group->decoded > 0},
     };
-    locus_status status = LOCUS_OK;
-    for (size_t i = 0; status == LOCUS_OK && i < sizeof values / sizeof *values; i++) {
-        if (values[i].known) {
-            status = lab_store_final_set(session->store, session->run->id, group->set, values[i].name, values[i].value,
-                                         error);
-        }
-    }
-    return status;
+    return write_values(session, group->set, values, sizeof values / sizeof *values, error);
+}
+
+/* The first step at which a curve is that high. */
+static score_value first_step(const char *name, const lab_metric *curve, size_t count, double height) {
+    size_t i = 0;
+    while (i < count && !(curve[i].value >= height))
+        i++;
+    return (score_value){name, i < count ? (double)curve[i].step : 0.0, i < count};
 }
 
 /* The development curve in numbers. */
 static locus_status write_curve(lab_session *session, locus_error *error) {
-    static const struct {
-        const char *name;
-        double accuracy;
-    } marks[] = {{"steps_to_90", 0.90}, {"steps_to_99", 0.99}};
+    const lab_training_state *state = &session->state;
     lab_metric *curve;
-    size_t count;
-    int64_t run = session->run->id;
-    locus_status status = lab_store_metrics(session->store, run, "dev.accuracy", &curve, &count, error);
-    for (size_t m = 0; status == LOCUS_OK && m < sizeof marks / sizeof *marks; m++) {
-        size_t i = 0;
-        while (i < count && !(curve[i].value >= marks[m].accuracy))
-            i++;
-        if (i < count)
-            status = lab_store_final_set(session->store, run, "dev", marks[m].name, (double)curve[i].step, error);
-    }
-    for (size_t i = 0; status == LOCUS_OK && i < count; i++)
-        if (curve[i].step == session->state.best_step)
-            status = lab_store_final_set(session->store, run, "dev", "accuracy", curve[i].value, error);
-    if (status == LOCUS_OK)
-        status = lab_store_final_set(session->store, run, "dev", "loss", session->state.best_measure, error);
-    if (status == LOCUS_OK)
-        status = lab_store_final_set(session->store, run, "dev", "best_step", (double)session->state.best_step, error);
+    size_t count, best = 0;
+    locus_status status = lab_store_metrics(session->store, session->run->id, "dev.accuracy", &curve, &count, error);
+    if (status != LOCUS_OK)
+        return status;
+    while (best < count && curve[best].step != state->best_step)
+        best++;
+    const score_value values[] = {
+        first_step("steps_to_90", curve, count, 0.90),
+        first_step("steps_to_99", curve, count, 0.99),
+        {"accuracy", best < count ? curve[best].value : 0.0, best < count},
+        {"loss", state->best_measure, true},
+        {"best_step", (double)state->best_step, true},
+    };
+    status = write_values(session, "dev", values, sizeof values / sizeof *values, error);
     free(curve);
-    return status;
-}
-
-static locus_status write_all(lab_session *session, const char *set, const lab_outcome *result, locus_error *error) {
-    locus_status status = write_set(session->store, session->run->id, set, result, error);
-    for (size_t i = 0; status == LOCUS_OK && i < result->group_count; i++)
-        status = write_group(session, &result->groups[i], error);
-    if (status == LOCUS_OK && strcmp(set, "test") == 0)
-        status = write_curve(session, error);
     return status;
 }
 
@@ -148,11 +170,12 @@ static locus_status store_set(lab_session *session, const char *set, const lab_o
     locus_status status = lab_store_begin(session->store, error);
     if (status != LOCUS_OK)
         return status;
-    status = write_all(session, set, result, error);
-    if (status == LOCUS_OK)
-        return lab_store_commit(session->store, error);
-    lab_store_rollback(session->store);
-    return status;
+    status = write_set(session->store, session->run->id, set, result, error);
+    for (size_t i = 0; status == LOCUS_OK && i < result->group_count; i++)
+        status = write_group(session, &result->groups[i], error);
+    if (status == LOCUS_OK && strcmp(set, "test") == 0)
+        status = write_curve(session, error);
+    return lab_store_end(session->store, status, error);
 }
 
 /* The rank that was asked to stop is one of many, and all are told the same: whether a scheduler asked. */
@@ -191,38 +214,67 @@ locus_status lab_train_store(lab_store *store, const lab_run *run, size_t size, 
     locus_status status = lab_store_begin(store, error);
     if (status != LOCUS_OK)
         return status;
-    status = write_set(store, run->id, set, outcome, error);
+    return lab_store_end(store, write_set(store, run->id, set, outcome, error), error);
+}
+
+/* ---- images ---- */
+
+typedef struct image_curve {
+    lab_metric *accuracy, *loss;
+    size_t count; /* both have as many */
+} image_curve;
+
+static locus_status read_image_curve(lab_session *session, image_curve *read, locus_error *error) {
+    size_t losses = 0;
+    *read = (image_curve){0};
+    locus_status status =
+        lab_store_metrics(session->store, session->run->id, "dev.accuracy", &read->accuracy, &read->count, error);
     if (status == LOCUS_OK)
-        return lab_store_commit(store, error);
-    lab_store_rollback(store);
+        status = lab_store_metrics(session->store, session->run->id, "dev.loss", &read->loss, &losses, error);
+    read->count = losses < read->count ? losses : read->count;
     return status;
 }
 
-/* Which sets have no scores yet: the first is "test", then those of other lengths. */
-typedef struct wanted_sets {
-    bool wanted[1 + LAB_MAX_TEST_LENGTHS];
-} wanted_sets;
-
-static size_t set_length(const lab_session *session, size_t i) {
-    return i == 0 ? 0 : session->config.test_lengths[i - 1];
+/* The first of the best among those up to a step; count: none. */
+static size_t best_until(const image_curve *read, uint64_t step) {
+    size_t best = read->count;
+    for (size_t i = 0; i < read->count && read->accuracy[i].step <= step; i++)
+        best = best == read->count || read->accuracy[i].value > read->accuracy[best].value ? i : best;
+    return best;
 }
 
-static locus_status find_wanted(lab_session *session, wanted_sets *sets, locus_error *error) {
-    lab_final *finals;
-    size_t count;
-    const locus_status status = lab_store_finals(session->store, session->run->id, &finals, &count, error);
-    for (size_t i = 0; status == LOCUS_OK && i <= session->config.test_length_count; i++) {
-        char set[32];
-        set_name(set, set_length(session, i));
-        sets->wanted[i] = !has_final(finals, count, set) && !is_noted(session, set);
-    }
-    free(finals);
+static locus_status write_image_curve(lab_session *session, const image_curve *read, locus_error *error) {
+    const uint64_t total = lab_config_steps(&session->config);
+    const size_t best = best_until(read, total), half = best_until(read, total / 2);
+    if (best == read->count)
+        return LOCUS_OK; /* cannot be: the last step is always scored */
+    const score_value values[] = {
+        {"loss", read->loss[best].value, true},
+        {"best_step", (double)read->accuracy[best].step, true},
+        {"accuracy_last", read->accuracy[read->count - 1].value, true},
+        {"accuracy_half", half < read->count ? read->accuracy[half].value : 0.0, half < read->count},
+        {"accuracy", read->accuracy[best].value, true},
+    };
+    return write_values(session, "test", values, sizeof values / sizeof *values, error);
+}
+
+static locus_status image_finals(lab_session *session, locus_error *error) {
+    image_curve read;
+    locus_status status = read_image_curve(session, &read, error);
+    if (status == LOCUS_OK)
+        status = lab_store_begin(session->store, error);
+    if (status == LOCUS_OK)
+        status = lab_store_end(session->store, write_image_curve(session, &read, error), error);
+    free(read.accuracy);
+    free(read.loss);
     return status;
 }
+
+/* ---- all of a training ---- */
 
 locus_status lab_session_finals(lab_session *session, locus_error *error) {
     if (session->config.task->class->develops_on_test)
-        return session->leads ? lab_session_image_finals(session, error) : LOCUS_OK;
+        return session->leads ? image_finals(session, error) : LOCUS_OK;
     wanted_sets sets = {{false}};
     locus_status status = session->leads ? find_wanted(session, &sets, error) : LOCUS_OK;
     status = lab_ranks_agree(session->ranks, status, NULL, error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One training while it runs, on one rank or on each of several: shared by session.c (opening),
- * session_row.c, session_files.c, train.c (the loop), final.c and final_images.c (scores). */
+ * session_row.c, session_files.c, train.c (the loop) and final.c (scores). */
 #ifndef LAB_SESSION_H
 #define LAB_SESSION_H
 
@@ -72,9 +72,8 @@ void lab_session_progress(lab_session *session, const char *phase, bool always);
 
 /* Whether a test set that the configuration names has neither scores nor a note that it cannot have any. */
 bool lab_session_lacks_finals(lab_session *session);
-/* Scores on the test sets that have none yet, with the parameters that the model holds now. */
+/* Scores on the test sets that have none yet, with the parameters that the model holds now; of images the test set was
+ * scored on the way, and the curve says it all. */
 locus_status lab_session_finals(lab_session *session, locus_error *error);
-/* The same for images: the test set was scored on the way, and the curve says it all. */
-locus_status lab_session_image_finals(lab_session *session, locus_error *error);
 
 #endif
