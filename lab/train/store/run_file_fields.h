@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The fields of a run in a file of runs: one table for writing and reading. Shared by run_file_write.c and
- * run_file_read.c only. */
+/* The fields of a run: one table for the store's rows, for files of runs, written and read, and for what is shown.
+ * Shared by store_run.c, run_file_write.c, run_file_read.c and run_json.c only. */
 #ifndef LAB_RUN_FILE_FIELDS_H
 #define LAB_RUN_FILE_FIELDS_H
 
@@ -17,13 +17,12 @@ typedef struct lab_run_field {
     const char *name;
     lab_run_field_kind kind;
     size_t offset; /* in lab_run; integers have 64 bits there */
-    size_t most;   /* bytes of a text */
+    size_t most;   /* bytes of a text, in a file */
 } lab_run_field;
 
-enum { LAB_RUN_FIELDS = 21, LAB_RUN_EXTRAS = 2 };
+/* The last ones are texts that a run need not have: of a file one that is empty is left out. */
+enum { LAB_RUN_NEEDED = 21, LAB_RUN_FIELDS = LAB_RUN_NEEDED + 2 };
 extern const lab_run_field lab_run_fields[LAB_RUN_FIELDS];
-/* Texts that a run need not have: one that is empty is left out. */
-extern const lab_run_field lab_run_extras[LAB_RUN_EXTRAS];
 
 /* A run as the file has it; NULL after an error. */
 cJSON *lab_run_file_item(lab_store *store, const lab_run *run, locus_error *error);

@@ -67,8 +67,6 @@ static locus_status check_members(const reader *from, const cJSON *object) {
         bool known = false;
         for (size_t i = 0; i < LAB_RUN_FIELDS; i++)
             known = known || strcmp(item->string, lab_run_fields[i].name) == 0;
-        for (size_t i = 0; i < LAB_RUN_EXTRAS; i++)
-            known = known || strcmp(item->string, lab_run_extras[i].name) == 0;
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
             known = known || strcmp(item->string, parts[i]) == 0;
         if (!known || !is_first(object, item))
@@ -127,10 +125,8 @@ static locus_status take_row(const reader *from, cJSON *object, lab_run *run) {
         return wrong(from, "it is no object");
     locus_status status = check_members(from, object);
     for (size_t i = 0; status == LOCUS_OK && i < LAB_RUN_FIELDS; i++)
-        status = take_field(from, object, &lab_run_fields[i], run);
-    for (size_t i = 0; status == LOCUS_OK && i < LAB_RUN_EXTRAS; i++)
-        if (cJSON_GetObjectItemCaseSensitive(object, lab_run_extras[i].name) != NULL)
-            status = take_field(from, object, &lab_run_extras[i], run);
+        if (i < LAB_RUN_NEEDED || cJSON_GetObjectItemCaseSensitive(object, lab_run_fields[i].name) != NULL)
+            status = take_field(from, object, &lab_run_fields[i], run);
     if (status == LOCUS_OK && !lab_run_name_fits(run->name))
         status = wrong(from, "\"name\" is no file name: letters, digits, dots and dashes");
     cJSON *config = cJSON_GetObjectItemCaseSensitive(object, "config");

@@ -7,44 +7,12 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "train/configuration/config.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define AT(member) offsetof(lab_run, member)
-const lab_run_field lab_run_fields[LAB_RUN_FIELDS] = {
-    {"name", LAB_RUN_TEXT, AT(name), 200},
-    {"task", LAB_RUN_TEXT, AT(task), 64},
-    {"encoding", LAB_RUN_TEXT, AT(encoding), LAB_SPEC_SIZE - 1},
-    {"setup", LAB_RUN_TEXT, AT(setup), 64},
-    {"embedding_init", LAB_RUN_TEXT, AT(embedding_init), 64},
-    {"budget", LAB_RUN_TEXT, AT(budget), 64},
-    {"seed", LAB_RUN_INTEGER, AT(seed), 0},
-    {"data_seed", LAB_RUN_INTEGER, AT(data_seed), 0},
-    {"command", LAB_RUN_TEXT, AT(command), 1 << 16},
-    {"version", LAB_RUN_TEXT, AT(version), 256},
-    {"machine", LAB_RUN_TEXT, AT(machine), 1024},
-    {"message", LAB_RUN_TEXT, AT(message), 1 << 16},
-    {"steps_total", LAB_RUN_INTEGER, AT(steps_total), 0},
-    {"steps_done", LAB_RUN_INTEGER, AT(steps_done), 0},
-    {"tokens_seen", LAB_RUN_INTEGER, AT(tokens_seen), 0},
-    {"wall_seconds", LAB_RUN_REAL, AT(wall_seconds), 0},
-    {"tokens_per_second", LAB_RUN_REAL, AT(tokens_per_second), 0},
-    {"peak_bytes", LAB_RUN_INTEGER, AT(peak_bytes), 0},
-    {"parameters", LAB_RUN_INTEGER, AT(parameters), 0},
-    {"started", LAB_RUN_TEXT, AT(started), 64},
-    {"ended", LAB_RUN_TEXT, AT(ended), 64},
-};
-const lab_run_field lab_run_extras[LAB_RUN_EXTRAS] = {
-    {"note", LAB_RUN_TEXT, AT(note), 1 << 16},
-    {"parent", LAB_RUN_TEXT, AT(parent), 256},
-};
-#undef AT
 
 /* ---- numbers ---- */
 
@@ -83,25 +51,20 @@ char *lab_run_file_exact(cJSON *value) {
 static locus_status add_fields(cJSON *object, const lab_run *run, locus_error *error) {
     for (size_t i = 0; i < LAB_RUN_FIELDS; i++) {
         const lab_run_field *field = &lab_run_fields[i];
-        const char *at = (const char *)run + field->offset;
+        const void *at = (const char *)run + field->offset;
         if (field->kind == LAB_RUN_TEXT) {
-            const char *text = *(char *const *)(const void *)at;
-            cJSON_AddStringToObject(object, field->name, text != NULL ? text : "");
+            const char *text = *(char *const *)at != NULL ? *(char *const *)at : "";
+            if (text[0] != '\0' || i < LAB_RUN_NEEDED)
+                cJSON_AddStringToObject(object, field->name, text);
             continue;
         }
-        const double value = field->kind == LAB_RUN_REAL ? *(const double *)(const void *)at
-                                                         : (double)*(const int64_t *)(const void *)at;
+        const double value = field->kind == LAB_RUN_REAL ? *(const double *)at : (double)*(const int64_t *)at;
         if (!(value >= 0 && value <= LAB_RUN_FILE_MOST_INTEGER)) {
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, "runs",
                             "the run '%s' cannot be written as JSON: its %s is below 0 or above 2^53", run->name,
                             field->name);
         }
         lab_json_put(object, field->name, number(value));
-    }
-    for (size_t i = 0; i < LAB_RUN_EXTRAS; i++) {
-        const char *text = *(char *const *)(const void *)((const char *)run + lab_run_extras[i].offset);
-        if (text != NULL && text[0] != '\0')
-            cJSON_AddStringToObject(object, lab_run_extras[i].name, text);
     }
     return LOCUS_OK;
 }

@@ -14,14 +14,15 @@ static const lab_run_field *field_of(const char *name) {
     return NULL;
 }
 
-static void add_field(cJSON *root, const lab_run *run, const lab_run_field *field, bool optional) {
+/* A text that a run need not have is left out where it is empty. */
+static void add_field(cJSON *root, const lab_run *run, const lab_run_field *field) {
     const void *at = (const char *)run + field->offset;
     const char *text = field->kind == LAB_RUN_TEXT ? *(char *const *)at : NULL;
     if (field->kind == LAB_RUN_REAL)
         cJSON_AddNumberToObject(root, field->name, *(const double *)at);
     else if (field->kind == LAB_RUN_INTEGER)
         cJSON_AddNumberToObject(root, field->name, (double)*(const uint64_t *)at);
-    else if (text != NULL && (!optional || text[0] != '\0'))
+    else if (text != NULL && (text[0] != '\0' || field < lab_run_fields + LAB_RUN_NEEDED))
         cJSON_AddStringToObject(root, field->name, text);
 }
 
@@ -46,13 +47,13 @@ static cJSON *make(const lab_run *run, const lab_final *finals, size_t count) {
     cJSON_AddNumberToObject(root, "id", (double)run->id);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i] != NULL)
-            add_field(root, run, field_of(texts[i]), false);
+            add_field(root, run, field_of(texts[i]));
         else
             cJSON_AddStringToObject(root, "state", lab_run_state_name(run->state));
-    for (size_t i = 0; i < LAB_RUN_EXTRAS; i++)
-        add_field(root, run, &lab_run_extras[i], true);
+    for (size_t i = LAB_RUN_NEEDED; i < LAB_RUN_FIELDS; i++)
+        add_field(root, run, &lab_run_fields[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        add_field(root, run, field_of(numbers[i]), false);
+        add_field(root, run, field_of(numbers[i]));
     cJSON *config = cJSON_Parse(run->config);
     if (config != NULL)
         lab_json_put(root, "config", config);

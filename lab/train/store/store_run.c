@@ -2,19 +2,51 @@
 /* The rows of runs. */
 #include "io/fail.h"
 #include "io/grow.h"
+#include "train/configuration/train_config.h"
+#include "train/store/run_file_fields.h"
 #include "train/store/store_sql.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define AT(member) offsetof(lab_run, member)
+const lab_run_field lab_run_fields[LAB_RUN_FIELDS] = {
+    {"name", LAB_RUN_TEXT, AT(name), 200},
+    {"task", LAB_RUN_TEXT, AT(task), 64},
+    {"encoding", LAB_RUN_TEXT, AT(encoding), LAB_SPEC_SIZE - 1},
+    {"setup", LAB_RUN_TEXT, AT(setup), 64},
+    {"embedding_init", LAB_RUN_TEXT, AT(embedding_init), 64},
+    {"budget", LAB_RUN_TEXT, AT(budget), 64},
+    {"seed", LAB_RUN_INTEGER, AT(seed), 0},
+    {"data_seed", LAB_RUN_INTEGER, AT(data_seed), 0},
+    {"command", LAB_RUN_TEXT, AT(command), 1 << 16},
+    {"version", LAB_RUN_TEXT, AT(version), 256},
+    {"machine", LAB_RUN_TEXT, AT(machine), 1024},
+    {"message", LAB_RUN_TEXT, AT(message), 1 << 16},
+    {"steps_total", LAB_RUN_INTEGER, AT(steps_total), 0},
+    {"steps_done", LAB_RUN_INTEGER, AT(steps_done), 0},
+    {"tokens_seen", LAB_RUN_INTEGER, AT(tokens_seen), 0},
+    {"wall_seconds", LAB_RUN_REAL, AT(wall_seconds), 0},
+    {"tokens_per_second", LAB_RUN_REAL, AT(tokens_per_second), 0},
+    {"peak_bytes", LAB_RUN_INTEGER, AT(peak_bytes), 0},
+    {"parameters", LAB_RUN_INTEGER, AT(parameters), 0},
+    {"started", LAB_RUN_TEXT, AT(started), 64},
+    {"ended", LAB_RUN_TEXT, AT(ended), 64},
+    {"note", LAB_RUN_TEXT, AT(note), 1 << 16},
+    {"parent", LAB_RUN_TEXT, AT(parent), 256},
+};
+#undef AT
+
+/* The fields that a run needs, in their order, and what else its row has. */
 #define COLUMNS \
-    "name, task, encoding, setup, embedding_init, budget, config, command, version, machine, message, seed," \
-    " data_seed, state, steps_total, steps_done, tokens_seen, wall_seconds, tokens_per_second, peak_bytes," \
-    " parameters, started, ended"
-enum { COLUMN_COUNT = 23 };
-/* What a run is read by: the id, COLUMNS, whether it was imported, its note, its parent. */
-#define SELECT(imported, note, parent) "SELECT id, " COLUMNS ", " imported ", " note ", " parent " FROM run "
+    "name, task, encoding, setup, embedding_init, budget, seed, data_seed, command, version, machine, message," \
+    " steps_total, steps_done, tokens_seen, wall_seconds, tokens_per_second, peak_bytes, parameters, started, ended," \
+    " config, state"
+enum { COLUMN_COUNT = LAB_RUN_NEEDED + 2 };
+/* What a run is read by: COLUMNS, the id, whether it was imported, its note, its parent. */
+#define SELECT(imported, note, parent) "SELECT " COLUMNS ", id, " imported ", " note ", " parent " FROM run "
 #define IMPORTED "EXISTS(SELECT 1 FROM imported WHERE imported.run = run.id)"
 #define NOTE "(SELECT text FROM note WHERE note.run = run.id)"
 #define PARENT "(SELECT parent.name FROM parent WHERE parent.run = run.id)"
@@ -32,11 +64,12 @@ const char *lab_run_state_name(lab_run_state state) {
 void lab_run_free(lab_run *run) {
     if (run == NULL)
         return;
-    char *texts[] = {run->name,    run->task,    run->encoding, run->setup,   run->embedding_init,
-                     run->budget,  run->config,  run->command,  run->version, run->machine,
-                     run->message, run->started, run->ended,    run->note,    run->parent};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        free(texts[i]);
+    for (size_t i = 0; i < LAB_RUN_FIELDS; i++) {
+        void *at = (char *)run + lab_run_fields[i].offset;
+        if (lab_run_fields[i].kind == LAB_RUN_TEXT)
+            free(*(char **)at);
+    }
+    free(run->config);
     memset(run, 0, sizeof *run);
 }
 
@@ -52,23 +85,19 @@ static void bind_text(sqlite3_stmt *statement, int index, const char *text) {
 
 /* Binds the columns in the order of COLUMNS, from 1. */
 static void bind_run(sqlite3_stmt *s, const lab_run *run) {
-    const char *texts[] = {run->name,   run->task,    run->encoding, run->setup,   run->embedding_init, run->budget,
-                           run->config, run->command, run->version,  run->machine, run->message};
-    int at = 1;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        bind_text(s, at++, texts[i]);
-    sqlite3_bind_int64(s, at++, (int64_t)run->seed);
-    sqlite3_bind_int64(s, at++, (int64_t)run->data_seed);
-    sqlite3_bind_int64(s, at++, (int64_t)run->state);
-    sqlite3_bind_int64(s, at++, (int64_t)run->steps_total);
-    sqlite3_bind_int64(s, at++, (int64_t)run->steps_done);
-    sqlite3_bind_int64(s, at++, (int64_t)run->tokens_seen);
-    sqlite3_bind_double(s, at++, run->wall_seconds);
-    sqlite3_bind_double(s, at++, run->tokens_per_second);
-    sqlite3_bind_int64(s, at++, run->peak_bytes);
-    sqlite3_bind_int64(s, at++, run->parameters);
-    bind_text(s, at++, run->started);
-    bind_text(s, at, run->ended);
+    int column = 1;
+    for (size_t i = 0; i < LAB_RUN_NEEDED; i++, column++) {
+        const lab_run_field *field = &lab_run_fields[i];
+        const void *at = (const char *)run + field->offset;
+        if (field->kind == LAB_RUN_TEXT)
+            bind_text(s, column, *(char *const *)at);
+        else if (field->kind == LAB_RUN_INTEGER)
+            sqlite3_bind_int64(s, column, *(const int64_t *)at);
+        else
+            sqlite3_bind_double(s, column, *(const double *)at);
+    }
+    bind_text(s, column++, run->config);
+    sqlite3_bind_int64(s, column, (int64_t)run->state);
 }
 
 /* A row that could not be written: names are unique. */
@@ -123,31 +152,27 @@ static bool take_text(sqlite3_stmt *statement, int column, char **text) {
     return *text != NULL;
 }
 
-/* Column 0 is the id, the others follow in the order of COLUMNS, then the mark, the note and the parent. */
+/* What SELECT gives, column by column. */
 static bool take_run(sqlite3_stmt *s, lab_run *run) {
-    memset(run, 0, sizeof *run);
-    char **texts[] = {&run->name,   &run->task,    &run->encoding, &run->setup,   &run->embedding_init, &run->budget,
-                      &run->config, &run->command, &run->version,  &run->machine, &run->message};
     bool good = true;
-    int at = 1;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        good = take_text(s, at++, texts[i]) && good;
-    run->id = sqlite3_column_int64(s, 0);
-    run->seed = (uint64_t)sqlite3_column_int64(s, at++);
-    run->data_seed = (uint64_t)sqlite3_column_int64(s, at++);
-    run->state = (lab_run_state)sqlite3_column_int64(s, at++);
-    run->steps_total = (uint64_t)sqlite3_column_int64(s, at++);
-    run->steps_done = (uint64_t)sqlite3_column_int64(s, at++);
-    run->tokens_seen = (uint64_t)sqlite3_column_int64(s, at++);
-    run->wall_seconds = sqlite3_column_double(s, at++);
-    run->tokens_per_second = sqlite3_column_double(s, at++);
-    run->peak_bytes = sqlite3_column_int64(s, at++);
-    run->parameters = sqlite3_column_int64(s, at++);
-    good = take_text(s, at++, &run->started) && good;
-    good = take_text(s, at++, &run->ended) && good;
-    run->imported = sqlite3_column_int64(s, at++) != 0;
-    good = take_text(s, at++, &run->note) && good;
-    good = take_text(s, at, &run->parent) && good;
+    int column = 0;
+    memset(run, 0, sizeof *run);
+    for (size_t i = 0; i < LAB_RUN_NEEDED; i++, column++) {
+        const lab_run_field *field = &lab_run_fields[i];
+        void *at = (char *)run + field->offset;
+        if (field->kind == LAB_RUN_TEXT)
+            good = take_text(s, column, at) && good;
+        else if (field->kind == LAB_RUN_INTEGER)
+            *(int64_t *)at = sqlite3_column_int64(s, column);
+        else
+            *(double *)at = sqlite3_column_double(s, column);
+    }
+    good = take_text(s, column++, &run->config) && good;
+    run->state = (lab_run_state)sqlite3_column_int64(s, column++);
+    run->id = sqlite3_column_int64(s, column++);
+    run->imported = sqlite3_column_int64(s, column++) != 0;
+    good = take_text(s, column++, &run->note) && good;
+    good = take_text(s, column, &run->parent) && good;
     if (!good)
         lab_run_free(run);
     return good;
