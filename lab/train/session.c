@@ -114,25 +114,14 @@ static locus_status remove_file(const char *path, locus_error *error) {
 
 /* Finds the row of exactly this name; *found tells whether there is one. */
 static locus_status find_row(lab_session *session, bool *found, locus_error *error) {
-    locus_error local;
     lab_run row;
-    *found = false;
-    locus_status status = lab_store_run_find(session->store, session->request->name, &row, &local);
-    if (status == LOCUS_ERROR_ARGUMENT)
-        return LOCUS_OK;
-    if (status != LOCUS_OK) {
-        if (error != NULL)
-            *error = local;
-        return status;
-    }
-    *found = strcmp(row.name, session->request->name) == 0;
+    const locus_status status = lab_store_run_named(session->store, session->request->name, &row, error);
+    *found = row.name != NULL;
     if (*found) {
         lab_run_free(session->run);
         *session->run = row;
-    } else {
-        lab_run_free(&row); /* the number of another run */
     }
-    return LOCUS_OK;
+    return status;
 }
 
 static locus_status check_same(const lab_session *session, locus_error *error) {

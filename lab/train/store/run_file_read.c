@@ -241,27 +241,15 @@ static locus_status compare(const reader *from, const lab_run *there, const cJSO
                            from->path, there->name);
 }
 
-static locus_status find(const reader *from, const lab_run *run, lab_run *there, bool *found) {
-    locus_error local;
-    const locus_status status = lab_store_run_find(from->store, run->name, there, &local);
-    *found = status == LOCUS_OK && strcmp(there->name, run->name) == 0;
-    if (status == LOCUS_OK && !*found)
-        lab_run_free(there); /* the number of another run */
-    if (status != LOCUS_OK && status != LOCUS_ERROR_ARGUMENT && from->error != NULL)
-        *from->error = local;
-    return status == LOCUS_ERROR_ARGUMENT ? LOCUS_OK : status;
-}
-
 static locus_status add_run(const reader *from, lab_run *run, const cJSON *object, lab_run_file_content *content) {
     const cJSON *scores = cJSON_GetObjectItemCaseSensitive(object, "scores");
     const cJSON *curves = cJSON_GetObjectItemCaseSensitive(object, "curves");
-    lab_run there;
-    bool found = false;
+    lab_run there = {0};
     assert(run->name != NULL && run->config != NULL); /* the row was taken */
     locus_status status = check_scores(from, scores);
     status = status == LOCUS_OK ? check_curves(from, curves) : status;
-    status = status == LOCUS_OK ? find(from, run, &there, &found) : status;
-    if (found) {
+    status = status == LOCUS_OK ? lab_store_run_named(from->store, run->name, &there, from->error) : status;
+    if (there.name != NULL) {
         status = compare(from, &there, object, run->config);
         lab_run_free(&there);
         content->known += status == LOCUS_OK;

@@ -48,6 +48,8 @@ void lab_runs_free(lab_run *runs, size_t count); /* all of a list, and the list 
 locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *error); /* sets id */
 locus_status lab_store_run_update(lab_store *store, const lab_run *run, locus_error *error);
 locus_status lab_store_run_find(lab_store *store, const char *name_or_id, lab_run *run, locus_error *error);
+/* The run of exactly this name; its own is NULL if there is none. */
+locus_status lab_store_run_named(lab_store *store, const char *name, lab_run *run, locus_error *error);
 
 /* All runs that match (NULL: any), by id. */
 typedef struct lab_run_filter {

@@ -113,18 +113,6 @@ static locus_status look_at_new(const merge *m) {
     return status;
 }
 
-/* The run of this id, which is 0 if it is gone. */
-static locus_status read_run(const merge *m, int64_t id, lab_run *run) {
-    lab_run *runs;
-    size_t count;
-    *run = (lab_run){0};
-    const locus_status status = lab_store_runs_between(m->store, id, id, &runs, &count, m->error);
-    if (count > 0)
-        *run = runs[0];
-    free(runs);
-    return status;
-}
-
 /* *here: the store's run of this configuration; its id is 0 if there is none. */
 static locus_status find_same(const merge *m, const lab_train_config *config, lab_run *here) {
     sqlite3_stmt *statement;
@@ -136,7 +124,7 @@ static locus_status find_same(const merge *m, const lab_train_config *config, la
     if (status != LOCUS_OK)
         return status;
     while (status == LOCUS_OK && here->id == 0 && sqlite3_step(statement) == SQLITE_ROW) {
-        status = read_run(m, (int64_t)sqlite3_column_int64(statement, 0), here);
+        status = lab_store_run_at(m->store, sqlite3_column_int64(statement, 0), here, m->error);
         if (here->id != 0 &&
             (parse(here, &other, m->store->path, NULL) != LOCUS_OK || lab_config_difference(&other, config) != NULL))
             lab_run_free(here); /* the same hash by chance */
@@ -449,7 +437,7 @@ static locus_status bring_files(const merge *m, const item *from) {
 /* Files of a run that brought nothing serve one that is as far. */
 static locus_status bring_files_if_alike(const merge *m, const item *from) {
     lab_run here;
-    const locus_status status = read_run(m, from->to, &here);
+    const locus_status status = lab_store_run_at(m->store, from->to, &here, m->error);
     const bool alike = here.id != 0 && (here.state == LAB_RUN_DONE) == (from->run.state == LAB_RUN_DONE);
     lab_run_free(&here);
     return status == LOCUS_OK && alike ? bring_files(m, from) : status;

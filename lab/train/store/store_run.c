@@ -178,12 +178,15 @@ static bool take_run(sqlite3_stmt *s, lab_run *run) {
     return good;
 }
 
-static locus_status collect_runs(lab_store *store, sqlite3_stmt *statement, lab_run **runs, size_t *count,
-                                 locus_error *error) {
+/* All that a statement gives, if it came to be `asked`. */
+static locus_status collect_runs(lab_store *store, locus_status asked, sqlite3_stmt *statement, lab_run **runs,
+                                 size_t *count, locus_error *error) {
     size_t room = 0;
     int code;
     *runs = NULL;
     *count = 0;
+    if (asked != LOCUS_OK)
+        return asked;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         if (!LAB_GROW(*runs, *count, room, 16) || !take_run(statement, &(*runs)[*count])) {
             code = SQLITE_NOMEM;
@@ -200,36 +203,49 @@ static locus_status collect_runs(lab_store *store, sqlite3_stmt *statement, lab_
     return lab_store_fail(store, code, error);
 }
 
+/* The first of them, if there is one. */
+static locus_status collect_run(lab_store *store, locus_status asked, sqlite3_stmt *statement, lab_run *run,
+                                locus_error *error) {
+    lab_run *runs;
+    size_t count;
+    const locus_status status = collect_runs(store, asked, statement, &runs, &count, error);
+    *run = count > 0 ? runs[0] : (lab_run){0};
+    free(runs);
+    return status;
+}
+
 locus_status lab_store_run_find(lab_store *store, const char *name_or_id, lab_run *run, locus_error *error) {
-    memset(run, 0, sizeof *run);
     sqlite3_stmt *statement;
     /* A name wins over a number; `#7` and `7` both mean run 7. */
     locus_status status = lab_store_ask(
         store, &statement, error,
         SELECT_EACH(store, "WHERE name = ?1 OR CAST(id AS TEXT) = ltrim(?1, '#') ORDER BY name <> ?1 LIMIT 1"), "t",
         name_or_id != NULL ? name_or_id : "");
-    if (status != LOCUS_OK)
-        return status;
-    lab_run *found;
-    size_t count;
-    status = collect_runs(store, statement, &found, &count, error);
-    if (status != LOCUS_OK)
-        return status;
-    if (count == 0) {
+    status = collect_run(store, status, statement, run, error);
+    if (status == LOCUS_OK && run->name == NULL) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "run", "no run '%s' in the store '%s': `locus runs` lists them",
                         name_or_id, store->path);
     }
-    *run = found[0];
-    free(found);
-    return LOCUS_OK;
+    return status;
+}
+
+locus_status lab_store_run_named(lab_store *store, const char *name, lab_run *run, locus_error *error) {
+    sqlite3_stmt *statement;
+    const locus_status status =
+        lab_store_ask(store, &statement, error, SELECT_EACH(store, "WHERE name = ?"), "t", name);
+    return collect_run(store, status, statement, run, error);
+}
+
+locus_status lab_store_run_at(lab_store *store, int64_t id, lab_run *run, locus_error *error) {
+    sqlite3_stmt *statement;
+    const locus_status status = lab_store_ask(store, &statement, error, SELECT_EACH(store, "WHERE id = ?"), "i", id);
+    return collect_run(store, status, statement, run, error);
 }
 
 locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_run **runs, size_t *count,
                             locus_error *error) {
     static const lab_run_filter any = {NULL, NULL, NULL, NULL, NULL};
     const lab_run_filter *wanted = filter == NULL ? &any : filter;
-    *runs = NULL;
-    *count = 0;
     sqlite3_stmt *statement;
     const locus_status status =
         lab_store_ask(store, &statement, error,
@@ -237,21 +253,15 @@ locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_
                                          " AND (?3 IS NULL OR budget = ?3) AND (?4 IS NULL OR setup = ?4)"
                                          " AND (?5 IS NULL OR embedding_init = ?5) ORDER BY id"),
                       "ttttt", wanted->task, wanted->encoding, wanted->budget, wanted->setup, wanted->embedding_init);
-    if (status != LOCUS_OK)
-        return status;
-    return collect_runs(store, statement, runs, count, error);
+    return collect_runs(store, status, statement, runs, count, error);
 }
 
 locus_status lab_store_runs_between(lab_store *store, int64_t first, int64_t last, lab_run **runs, size_t *count,
                                     locus_error *error) {
     sqlite3_stmt *statement;
-    *runs = NULL;
-    *count = 0;
     const locus_status status = lab_store_ask(
         store, &statement, error, SELECT_EACH(store, "WHERE id BETWEEN ?1 AND ?2 ORDER BY id"), "ii", first, last);
-    if (status != LOCUS_OK)
-        return status;
-    return collect_runs(store, statement, runs, count, error);
+    return collect_runs(store, status, statement, runs, count, error);
 }
 
 locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *error) {

@@ -46,6 +46,9 @@ locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_e
 locus_status lab_store_runs_between(lab_store *store, int64_t first, int64_t last, lab_run **runs, size_t *count,
                                     locus_error *error);
 
+/* The run of this id, which is 0 if it is gone. */
+locus_status lab_store_run_at(lab_store *store, int64_t id, lab_run *run, locus_error *error);
+
 /* A new run with this id; 0: the next. */
 locus_status lab_store_run_insert_as(lab_store *store, lab_run *run, int64_t id, locus_error *error);
 
