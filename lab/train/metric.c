@@ -30,111 +30,113 @@ locus_status lab_store_metrics_copy(lab_store *store, int64_t from, int64_t to, 
                         "iii", from, to, (int64_t)step);
 }
 
-/* Steps through the rows; `take` fills item `count` of the array from the row, false without memory. */
-static locus_status collect(lab_store *store, sqlite3_stmt *statement, size_t size,
-                            bool (*take)(sqlite3_stmt *statement, void *item), void **items, size_t *count,
-                            locus_error *error) {
-    int code;
-    size_t room = 0;
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        if (!lab_grow(items, *count, &room, size, 64) || !take(statement, (char *)*items + *count * size)) {
-            code = SQLITE_NOMEM;
-            break;
-        }
-        (*count)++;
-    }
-    sqlite3_finalize(statement);
-    if (code != SQLITE_DONE) {
-        free(*items);
-        *items = NULL;
-        *count = 0;
-        return lab_store_fail(store, code, error);
-    }
-    return LOCUS_OK;
-}
+/* ---- lists ---- */
 
-static bool take_metric(sqlite3_stmt *statement, void *item) {
-    lab_metric *metric = item;
-    metric->step = (uint64_t)sqlite3_column_int64(statement, 0);
-    metric->value = column_value(statement, 1);
-    return true;
-}
-
-locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, lab_metric **metrics, size_t *count,
-                               locus_error *error) {
-    *metrics = NULL;
-    *count = 0;
-    sqlite3_stmt *statement;
-    void *items = NULL;
-    locus_status status =
-        lab_store_ask(store, &statement, error,
-                      "SELECT step, value FROM metric WHERE run = ? AND name = ? ORDER BY step", "it", run, name);
-    if (status != LOCUS_OK)
-        return status;
-    status = collect(store, statement, sizeof **metrics, take_metric, &items, count, error);
-    *metrics = items;
-    return status;
-}
-
-/* Texts one behind the other, each with its zero. */
-typedef struct texts {
+/* A list as it is read: its items, and their texts, each with its zero, one behind the other. */
+typedef struct list {
+    void *items;
+    size_t size, count, room; /* size: bytes of an item */
     char *text;
-    size_t used, room;
-} texts;
+    size_t used, text_room;
+} list;
 
-/* *at: where it stands. False without memory, for the text, which is NULL then, or for the list. */
-static bool add_text(texts *to, const char *text, size_t *at) {
-    const size_t bytes = text != NULL ? strlen(text) + 1 : 0;
-    if (text != NULL && bytes > to->room - to->used) {
+/* Fills an item from a row; false without memory. */
+typedef bool take_row(list *to, sqlite3_stmt *statement, void *item);
+
+static void list_free(list *read) {
+    free(read->items);
+    free(read->text);
+    *read = (list){0};
+}
+
+/* All rows of a statement, if it came to be `asked`. After a failure the list is empty. */
+static locus_status read_list(lab_store *store, locus_status asked, sqlite3_stmt *statement, take_row *take, list *read,
+                              locus_error *error) {
+    int code;
+    if (asked != LOCUS_OK)
+        return asked;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW &&
+           lab_grow(&read->items, read->count, &read->room, read->size, 64) &&
+           take(read, statement, (char *)read->items + read->count * read->size))
+        read->count++;
+    sqlite3_finalize(statement);
+    if (code == SQLITE_DONE)
+        return LOCUS_OK;
+    list_free(read);
+    return lab_store_fail(store, code == SQLITE_ROW ? SQLITE_NOMEM : code, error); /* a row that was not taken */
+}
+
+/* *at: where a column's text stands. */
+static bool add_text(list *to, sqlite3_stmt *statement, int column, size_t *at) {
+    const char *text = lab_store_text(statement, column);
+    if (text == NULL)
+        return false;
+    const size_t bytes = strlen(text) + 1;
+    if (bytes > to->text_room - to->used) {
         const size_t room = 2 * (to->used + bytes) + 256;
         char *grown = realloc(to->text, room);
         if (grown == NULL)
             return false;
         to->text = grown;
-        to->room = room;
+        to->text_room = room;
     }
-    if (text != NULL)
-        memcpy(to->text + to->used, text, bytes);
+    memcpy(to->text + to->used, text, bytes);
     *at = to->used;
     to->used += bytes;
-    return text != NULL;
+    return true;
 }
 
-/* The names one behind the other, behind the pointers to them. */
-static const char **pack_names(const char *text, size_t bytes, size_t count) {
-    const char **names = malloc((count + 1) * sizeof *names + bytes);
-    char *at = (char *)(names != NULL ? names + count + 1 : NULL);
-    if (names != NULL && bytes > 0)
-        memcpy(at, text, bytes);
-    for (size_t i = 0; names != NULL && i < count; i++) {
-        names[i] = at;
-        at += strlen(at) + 1;
-    }
-    return names;
+/* A block for as many items of `size` bytes, with the list's texts behind them. NULL: out of memory. */
+static void *make_block(const list *of, size_t size, char **text) {
+    char *block = malloc((of->count + 1) * size + of->used);
+    *text = block != NULL ? block + (of->count + 1) * size : NULL;
+    if (block != NULL && of->used > 0)
+        memcpy(*text, of->text, of->used);
+    return block;
+}
+
+/* ---- metrics ---- */
+
+static bool take_metric(list *to, sqlite3_stmt *statement, void *item) {
+    (void)to;
+    *(lab_metric *)item = (lab_metric){(uint64_t)sqlite3_column_int64(statement, 0), column_value(statement, 1)};
+    return true;
+}
+
+locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, lab_metric **metrics, size_t *count,
+                               locus_error *error) {
+    sqlite3_stmt *statement;
+    list read = {.size = sizeof **metrics};
+    locus_status status =
+        lab_store_ask(store, &statement, error,
+                      "SELECT step, value FROM metric WHERE run = ? AND name = ? ORDER BY step", "it", run, name);
+    status = read_list(store, status, statement, take_metric, &read, error);
+    *metrics = read.items;
+    *count = read.count;
+    return status;
+}
+
+static bool take_name(list *to, sqlite3_stmt *statement, void *item) {
+    return add_text(to, statement, 0, item);
 }
 
 locus_status lab_store_metric_names(lab_store *store, int64_t run, const char ***names, size_t *count,
                                     locus_error *error) {
-    *names = NULL;
-    *count = 0;
     sqlite3_stmt *statement;
-    const locus_status status = lab_store_ask(store, &statement, error,
-                                              "SELECT DISTINCT name FROM metric WHERE run = ? ORDER BY name", "i", run);
-    if (status != LOCUS_OK)
-        return status;
-    texts list = {0};
-    int code;
-    size_t at, found = 0;
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW && add_text(&list, lab_store_text(statement, 0), &at))
-        found++;
-    sqlite3_finalize(statement);
-    *names = code == SQLITE_DONE ? pack_names(list.text, list.used, found) : NULL;
-    *count = *names != NULL ? found : 0;
-    free(list.text);
-    return *names != NULL
-               ? LOCUS_OK
-               : lab_store_fail(store, code == SQLITE_DONE || code == SQLITE_ROW ? SQLITE_NOMEM : code, error);
+    list read = {.size = sizeof(size_t)};
+    char *text = NULL;
+    locus_status status = lab_store_ask(store, &statement, error,
+                                        "SELECT DISTINCT name FROM metric WHERE run = ? ORDER BY name", "i", run);
+    status = read_list(store, status, statement, take_name, &read, error);
+    *names = status == LOCUS_OK ? make_block(&read, sizeof **names, &text) : NULL;
+    *count = *names != NULL ? read.count : 0;
+    for (size_t i = 0; i < *count; i++)
+        (*names)[i] = text + ((const size_t *)read.items)[i];
+    list_free(&read);
+    return status == LOCUS_OK && *names == NULL ? lab_store_fail(store, SQLITE_NOMEM, error) : status;
 }
+
+/* ---- scores ---- */
 
 locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set, const char *name, double value,
                                  locus_error *error) {
@@ -142,81 +144,50 @@ locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set,
                         run, set, name, value);
 }
 
-/* Final scores as they are read: their names stand one behind the other in `text`. */
 typedef struct final_row {
-    size_t set, name; /* where in the text */
+    size_t set, name; /* where in the list's texts */
     double value;
 } final_row;
 
-typedef struct final_rows {
-    final_row *rows;
-    size_t count, room;
-    texts names;
-} final_rows;
-
-static bool add_final(final_rows *to, sqlite3_stmt *statement) {
-    if (!LAB_GROW(to->rows, to->count, to->room, 64))
-        return false;
-    final_row *row = &to->rows[to->count++];
+static bool take_final(list *to, sqlite3_stmt *statement, void *item) {
+    final_row *row = item;
     row->value = column_value(statement, 2);
-    return add_text(&to->names, lab_store_text(statement, 0), &row->set) &&
-           add_text(&to->names, lab_store_text(statement, 1), &row->name);
-}
-
-/* Scores and their names in one block, which the caller frees. */
-static lab_final *pack_finals(const final_rows *from) {
-    lab_final *finals = malloc((from->count + 1) * sizeof *finals + from->names.used);
-    char *text = (char *)(finals != NULL ? finals + from->count + 1 : NULL);
-    if (finals != NULL && from->names.used > 0)
-        memcpy(text, from->names.text, from->names.used);
-    for (size_t i = 0; finals != NULL && i < from->count; i++) {
-        const final_row *row = &from->rows[i];
-        finals[i] = (lab_final){text + row->set, text + row->name, row->value};
-    }
-    return finals;
+    return add_text(to, statement, 0, &row->set) && add_text(to, statement, 1, &row->name);
 }
 
 locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals, size_t *count, locus_error *error) {
-    *finals = NULL;
-    *count = 0;
     sqlite3_stmt *statement;
-    const locus_status status =
+    list read = {.size = sizeof(final_row)};
+    char *text = NULL;
+    locus_status status =
         lab_store_ask(store, &statement, error,
                       "SELECT \"set\", name, value FROM final WHERE run = ? ORDER BY \"set\", name", "i", run);
-    if (status != LOCUS_OK)
-        return status;
-    final_rows rows = {0};
-    int code;
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW && add_final(&rows, statement)) {
+    status = read_list(store, status, statement, take_final, &read, error);
+    *finals = status == LOCUS_OK ? make_block(&read, sizeof **finals, &text) : NULL;
+    *count = *finals != NULL ? read.count : 0;
+    for (size_t i = 0; i < *count; i++) {
+        const final_row *row = (const final_row *)read.items + i;
+        (*finals)[i] = (lab_final){text + row->set, text + row->name, row->value};
     }
-    sqlite3_finalize(statement);
-    *finals = code == SQLITE_DONE ? pack_finals(&rows) : NULL;
-    *count = *finals != NULL ? rows.count : 0;
-    free(rows.rows);
-    free(rows.names.text);
-    /* A row that was not taken, or scores that were not packed, had no memory. */
-    return *finals != NULL
-               ? LOCUS_OK
-               : lab_store_fail(store, code == SQLITE_DONE || code == SQLITE_ROW ? SQLITE_NOMEM : code, error);
+    list_free(&read);
+    return status == LOCUS_OK && *finals == NULL ? lab_store_fail(store, SQLITE_NOMEM, error) : status;
 }
 
-static bool take_score(sqlite3_stmt *statement, void *item) {
+static bool take_score(list *to, sqlite3_stmt *statement, void *item) {
+    (void)to;
     *(lab_run_score *)item = (lab_run_score){sqlite3_column_int64(statement, 0), column_value(statement, 1)};
     return true;
 }
 
 locus_status lab_store_scores(lab_store *store, const char *set, const char *name, lab_run_score **scores,
                               size_t *count, locus_error *error) {
-    *scores = NULL;
-    *count = 0;
     sqlite3_stmt *statement;
-    void *items = NULL;
+    list read = {.size = sizeof **scores};
     locus_status status =
         lab_store_ask(store, &statement, error,
                       "SELECT run, value FROM final WHERE \"set\" = ? AND name = ? ORDER BY run", "tt", set, name);
-    if (status != LOCUS_OK)
-        return status;
-    status = collect(store, statement, sizeof **scores, take_score, &items, count, error);
-    *scores = items;
+    status = read_list(store, status, statement, take_score, &read, error);
+    *scores = read.items;
+    *count = read.count;
     return status;
 }
