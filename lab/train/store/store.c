@@ -258,18 +258,13 @@ static locus_status add_missing(lab_store *store, locus_error *error) {
 }
 
 static locus_status look_around(lab_store *store, locus_error *error) {
-    int64_t imported = 0, note = 0, parent = 0;
-    locus_status status = lab_store_integer(
-        store, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'imported'", &imported, error);
-    if (status == LOCUS_OK)
-        status = lab_store_integer(store, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'note'",
-                                   &note, error);
-    if (status == LOCUS_OK)
-        status = lab_store_integer(store, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'parent'",
-                                   &parent, error);
-    store->imports = imported > 0;
-    store->notes = note > 0;
-    store->parents = parent > 0;
+    static const char sql[] = "SELECT coalesce(sum((name = 'imported') + 2 * (name = 'note') + 4 * (name = 'parent')),"
+                              " 0) FROM sqlite_master WHERE type = 'table'";
+    int64_t tables = 0;
+    const locus_status status = lab_store_integer(store, sql, &tables, error);
+    store->imports = (tables & 1) != 0;
+    store->notes = (tables & 2) != 0;
+    store->parents = (tables & 4) != 0;
     return status;
 }
 
