@@ -275,17 +275,19 @@ static locus_status drop_strays(const merge *m) {
         m->error);
 }
 
+/* Those that a run of this store lacks: a finished one may be asked for further test sets later. */
+static locus_status copy_scores(const merge *m, const item *from) {
+    return execute_pair(
+        m, "INSERT OR IGNORE INTO main.final SELECT ?1, \"set\", name, value FROM part.final WHERE run = ?2", from->to,
+        from->run.id);
+}
+
 static locus_status copy_values(const merge *m, const item *from) {
     locus_status status = LOCUS_OK;
     if (!m->curves || from->to != from->run.id)
         status = execute_pair(m, "INSERT INTO main.metric SELECT ?1, name, step, value FROM part.metric WHERE run = ?2",
                               from->to, from->run.id);
-    if (status == LOCUS_OK)
-        status = execute_pair(m,
-                              "INSERT OR IGNORE INTO main.final SELECT ?1, \"set\", name, value FROM part.final WHERE "
-                              "run = ?2",
-                              from->to, from->run.id);
-    return status;
+    return status == LOCUS_OK ? copy_scores(m, from) : status;
 }
 
 /* What somebody wrote about it there, unless somebody did here. */
@@ -349,13 +351,6 @@ static locus_status replace(merge *m, item *from, const lab_run *here) {
     return status;
 }
 
-/* Scores of further test sets, which a finished run may be asked for later. */
-static locus_status complete(const merge *m, const item *from) {
-    return execute_pair(
-        m, "INSERT OR IGNORE INTO main.final SELECT ?1, \"set\", name, value FROM part.final WHERE run = ?2", from->to,
-        from->run.id);
-}
-
 static locus_status join(merge *m, item *from, const lab_run *here) {
     const bool done = from->run.state == LAB_RUN_DONE, done_here = here->state == LAB_RUN_DONE;
     from->to = here->id;
@@ -367,7 +362,7 @@ static locus_status join(merge *m, item *from, const lab_run *here) {
     if (status == LOCUS_OK && !done_here && (done || from->run.steps_done > here->steps_done))
         return replace(m, from, here);
     m->result->known += status == LOCUS_OK;
-    return status == LOCUS_OK && done && done_here ? complete(m, from) : status;
+    return status == LOCUS_OK && done && done_here ? copy_scores(m, from) : status;
 }
 
 static locus_status take(merge *m, item *from) {
