@@ -181,35 +181,12 @@ static bool begins(const lab_session *session) {
     return session->leads && (session->request->restart || access(session->last_path, F_OK) != 0);
 }
 
-/* The weights that a training begins with. */
-static locus_status load_pretrained(lab_session *session, locus_error *error) {
-    const lab_train_config *config = &session->config;
-    if (config->pretrained_digest == 0 || config->continued_at > 0 || !begins(session))
-        return LOCUS_OK;
-    return config->pretrained != NULL
-               ? lab_pretrained_load(session->model, config->pretrained, error)
-               : lab_fail(error, LOCUS_ERROR_ARGUMENT, "pretrained",
-                          "the training begins from a pretrained encoder: --pretrained names its folder");
-}
-
-/* The same, of parameters that --init-from names. */
-static locus_status load_init(lab_session *session, locus_error *error) {
-    const lab_train_config *config = &session->config;
-    if (config->init_digest == 0 || config->continued_at > 0 || !begins(session))
-        return LOCUS_OK;
-    return config->init_from != NULL ? lab_init_read(session->model, config->init_from, error)
-                                     : lab_fail(error, LOCUS_ERROR_ARGUMENT, "init-from",
-                                                "the training begins from parameters of a file: --init-from names it");
-}
-
-/* All that a run has, which goes on from another one, when it begins. */
+/* All that a run has which goes on from another one. */
 static locus_status load_parent(lab_session *session, locus_error *error) {
     const lab_train_parent *parent = session->request->parent;
     const lab_checkpoint checkpoint = {session->model, session->optimizer.first, session->optimizer.second,
                                        &session->state, session->best};
     locus_error local;
-    if (session->config.continued_at == 0 || !begins(session))
-        return LOCUS_OK;
     if (parent == NULL || session->ranks != NULL) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "continue",
                         parent == NULL ? "the training goes on from another run: name it"
@@ -219,6 +196,29 @@ static locus_status load_parent(lab_session *session, locus_error *error) {
     return status == LOCUS_OK
                ? LOCUS_OK
                : lab_fail(error, status, "continue", "'%s' cannot be gone on with: %s", parent->name, local.message);
+}
+
+/* What a training begins with: the run that it goes on from, or a pretrained encoder, or what --init-from names. */
+static locus_status load_beginning(lab_session *session, locus_error *error) {
+    const lab_train_config *config = &session->config;
+    locus_status status = LOCUS_OK;
+    if (!begins(session))
+        return LOCUS_OK;
+    if (config->continued_at > 0)
+        return load_parent(session, error);
+    if (config->pretrained_digest != 0) {
+        status = config->pretrained != NULL
+                     ? lab_pretrained_load(session->model, config->pretrained, error)
+                     : lab_fail(error, LOCUS_ERROR_ARGUMENT, "pretrained",
+                                "the training begins from a pretrained encoder: --pretrained names its folder");
+    }
+    if (status == LOCUS_OK && config->init_digest != 0) {
+        status = config->init_from != NULL
+                     ? lab_init_read(session->model, config->init_from, error)
+                     : lab_fail(error, LOCUS_ERROR_ARGUMENT, "init-from",
+                                "the training begins from parameters of a file: --init-from names it");
+    }
+    return status;
 }
 
 /* Whether there is a row, and whether the run can go on with it. A checkpoint without a row has lost its metrics: it is
@@ -267,9 +267,7 @@ static locus_status open_row(lab_session *session, locus_error *error) {
     if (status != LOCUS_OK || (session->run->state == LAB_RUN_DONE && !restart))
         return status;
     status = make_parts(session, error);
-    status = status == LOCUS_OK ? load_pretrained(session, error) : status;
-    status = status == LOCUS_OK ? load_init(session, error) : status;
-    status = status == LOCUS_OK ? load_parent(session, error) : status;
+    status = status == LOCUS_OK ? load_beginning(session, error) : status;
     status = lab_ranks_agree(session->ranks, status, NULL, error);
     if (status != LOCUS_OK && session->leads && !found)
         remove_folder(session);
