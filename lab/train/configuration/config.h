@@ -64,6 +64,10 @@ void lab_config_settle(lab_train_config *config);
 locus_status lab_train_encoding(const char *spec, const lab_train_config *config, char *text, size_t size,
                                 locus_error *error);
 
+/* The least value of a whole-number option over all terms `name` of a pattern over layers, defaults included; SIZE_MAX
+ * if there is no such term. */
+size_t lab_spec_least(const char *pattern, const char *name, const char *option);
+
 /* The standard name of a run: task-encoding-…-s<seed>, safe as a file name, with a short hash of the configuration. */
 void lab_train_name(const lab_train_config *config, char *name, size_t size);
 

@@ -8,7 +8,6 @@
 #include "io/fail.h"
 #include "model/pretrained/pretrained.h"
 #include "train/configuration/config.h"
-#include "train/configuration/spec_option.h"
 #include "train/feed/train_data.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "train/feed/cut_paths.h"
 
-#include "train/configuration/spec_option.h"
+#include "train/configuration/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
