@@ -12,44 +12,30 @@
 
 /* ---- what is counted ---- */
 
-/* What each sample got, where scores are grouped. */
-typedef struct samples {
-    uint32_t *correct;
-    uint8_t *greedy;
-} samples;
-
-static locus_status samples_open(samples *each, size_t count, locus_error *error) {
-    each->correct = calloc(count + 1, sizeof *each->correct);
-    each->greedy = calloc(count + 1, sizeof *each->greedy);
-    return each->correct == NULL || each->greedy == NULL ? lab_fail_memory(error, "scores") : LOCUS_OK;
-}
-
-static void samples_close(samples *each) {
-    free(each->correct);
-    free(each->greedy);
-}
-
-static locus_status group(lab_outcome *outcome, const lab_dataset *set, const samples *each, size_t decoded,
-                          locus_error *error) {
-    const lab_sample_scores scores = {each->correct, each->greedy, decoded < set->samples ? decoded : set->samples};
-    return lab_tree_groups(set, &scores, &outcome->groups, &outcome->group_count, error);
-}
-
+/* Where scores are grouped, what each sample got counts. */
 static locus_status count_scores(lab_outcome *outcome, lab_model *model, const lab_dataset *set, const lab_scoring *how,
                                  bool groups, locus_error *error) {
-    samples each = {NULL, NULL};
     lab_scoring scoring = *how;
-    locus_status status = groups ? samples_open(&each, set->samples, error) : LOCUS_OK;
-    scoring.sample_correct = each.correct;
-    scoring.sample_greedy = each.greedy;
+    locus_status status = LOCUS_OK;
+    if (groups) {
+        scoring.sample_correct = calloc(set->samples + 1, sizeof *scoring.sample_correct);
+        scoring.sample_greedy = calloc(set->samples + 1, sizeof *scoring.sample_greedy);
+        if (scoring.sample_correct == NULL || scoring.sample_greedy == NULL)
+            status = lab_fail_memory(error, "scores");
+    }
     status = lab_ranks_agree(how->ranks, status, NULL, error);
     if (status == LOCUS_OK) {
         status = lab_train_score(model, set, &scoring, &outcome->score, outcome->has_greedy ? &outcome->greedy : NULL,
                                  error);
     }
-    if (status == LOCUS_OK && groups)
-        status = group(outcome, set, &each, outcome->has_greedy ? how->greedy_samples : 0, error);
-    samples_close(&each);
+    if (status == LOCUS_OK && groups) {
+        const size_t decoded = outcome->has_greedy ? how->greedy_samples : 0;
+        const lab_sample_scores scores = {scoring.sample_correct, scoring.sample_greedy,
+                                          decoded < set->samples ? decoded : set->samples};
+        status = lab_tree_groups(set, &scores, &outcome->groups, &outcome->group_count, error);
+    }
+    free(scoring.sample_correct);
+    free(scoring.sample_greedy);
     return status;
 }
 
