@@ -82,7 +82,6 @@ enum { PROBLEMS_AT_ONCE = 128 };
 typedef struct decoded {
     size_t *limits, *offsets, *lengths, *solved;
     int32_t *tokens;
-    uint8_t *right;
     const int32_t *children; /* the set's */
 } decoded;
 
@@ -92,7 +91,6 @@ static void release(decoded *room) {
     free(room->lengths);
     free(room->solved);
     free(room->tokens);
-    free(room->right);
 }
 
 static bool prepare(decoded *room, const lab_dataset *set, size_t most) {
@@ -103,9 +101,8 @@ static bool prepare(decoded *room, const lab_dataset *set, size_t most) {
     room->lengths = malloc(most * sizeof *room->lengths);
     room->solved = malloc(most * sizeof *room->solved);
     room->tokens = malloc(most * (longest + 1) * sizeof *room->tokens);
-    room->right = calloc(most, sizeof *room->right);
     return room->limits != NULL && room->offsets != NULL && room->lengths != NULL && room->solved != NULL &&
-           room->tokens != NULL && room->right != NULL;
+           room->tokens != NULL;
 }
 
 /* A problem is given up at its first wrong character. */
@@ -161,29 +158,21 @@ static locus_status generate(lab_model *model, const lab_batch *batch, const lab
 
 /* A sample may get as many tokens as its target, and of words the end token: one that is not over by then is wrong. The
  * right symbols in a row are the right tree, since symbols and input say how it grows. Problems end with a character of
- * their own, the target's last. */
-static locus_status decode(lab_model *model, const lab_batch *batch, const lab_scoring *how, decoded *room,
-                           locus_error *error) {
+ * their own, the target's last. `first`: the batch's first sample in the set. */
+static locus_status greedy_batch(lab_model *model, const lab_batch *batch, const lab_scoring *how, size_t first,
+                                 decoded *room, uint64_t *right, locus_error *error) {
     const size_t end = batch->target_tree.parents == NULL && how->problems == NULL;
     for (size_t s = 0; s < batch->samples; s++)
         room->limits[s] = batch->target_offsets[s + 1] - batch->target_offsets[s] + end;
     locus_status status = generate(model, batch, how, room, error);
     for (size_t s = 0; status == LOCUS_OK && s < batch->samples; s++) {
-        size_t length = batch->target_offsets[s + 1] - batch->target_offsets[s];
-        room->right[s] = room->lengths[s] == length &&
-                         memcmp(room->tokens + room->offsets[s], batch->target + batch->target_offsets[s],
-                                length * sizeof *room->tokens) == 0;
-    }
-    return status;
-}
-
-static locus_status greedy_batch(lab_model *model, const lab_batch *batch, const lab_scoring *how, size_t first,
-                                 decoded *room, uint64_t *right, locus_error *error) {
-    const locus_status status = decode(model, batch, how, room, error);
-    for (size_t s = 0; status == LOCUS_OK && s < batch->samples; s++) {
-        *right += room->right[s];
+        const size_t length = batch->target_offsets[s + 1] - batch->target_offsets[s];
+        const bool whole = room->lengths[s] == length &&
+                           memcmp(room->tokens + room->offsets[s], batch->target + batch->target_offsets[s],
+                                  length * sizeof *room->tokens) == 0;
+        *right += whole;
         if (how->sample_greedy != NULL)
-            how->sample_greedy[first + s] = room->right[s];
+            how->sample_greedy[first + s] = whole;
     }
     return status;
 }
