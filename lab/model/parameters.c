@@ -62,17 +62,17 @@ typedef struct part {
     size_t outputs;
 } part;
 
-/* Linear layers `parts` (one to three) with the same input. */
+/* Linear layers `parts` (one to three) with the same input; `prefix` stands before their names. */
 static lab_linear declare_linear(declaration *d, const char *prefix, const part *parts, size_t count, size_t inputs) {
     lab_linear linear = {.inputs = inputs};
     for (size_t i = 0; i < count; ++i) {
-        slot weight = declare(d, parts[i].outputs, inputs, "%s.%s.weight", prefix, parts[i].name);
+        slot weight = declare(d, parts[i].outputs, inputs, "%s%s.weight", prefix, parts[i].name);
         linear.outputs += parts[i].outputs;
         if (i == 0)
             linear.weight = weight.value, linear.weight_gradient = weight.gradient;
     }
     for (size_t i = 0; i < count; ++i) {
-        slot bias = declare(d, parts[i].outputs, 0, "%s.%s.bias", prefix, parts[i].name);
+        slot bias = declare(d, parts[i].outputs, 0, "%s%s.bias", prefix, parts[i].name);
         if (i == 0)
             linear.bias = bias.value, linear.bias_gradient = bias.gradient;
     }
@@ -85,13 +85,13 @@ static void declare_sublayer(declaration *d, const char *layer, const lab_stack 
                down = {"down", D};
     char prefix[96];
     if (sublayer->kind == LAB_FEED_FORWARD) {
-        (void)snprintf(prefix, sizeof prefix, "%s.feed_forward", layer);
+        (void)snprintf(prefix, sizeof prefix, "%s.feed_forward.", layer);
         sublayer->project = declare_linear(d, prefix, &up, 1, D);
         sublayer->output = declare_linear(d, prefix, &down, 1, F);
         return;
     }
     bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
-    (void)snprintf(prefix, sizeof prefix, "%s.%s_attention", layer, cross ? "cross" : "self");
+    (void)snprintf(prefix, sizeof prefix, "%s.%s_attention.", layer, cross ? "cross" : "self");
     sublayer->project = declare_linear(d, prefix, projections, cross ? 1 : 3, D);
     if (cross)
         sublayer->memory = declare_linear(d, prefix, projections + 1, 2, D);
@@ -170,14 +170,7 @@ static void declare_encoder_decoder(declaration *d, lab_model *model) {
 
 /* A linear layer of the model's dimension. */
 static lab_linear declare_dense(declaration *d, const char *name, size_t outputs) {
-    const size_t inputs = d->model->config.dim;
-    const slot weight = declare(d, outputs, inputs, "%s.weight", name), bias = declare(d, outputs, 0, "%s.bias", name);
-    return (lab_linear){.inputs = inputs,
-                        .outputs = outputs,
-                        .weight = weight.value,
-                        .bias = bias.value,
-                        .weight_gradient = weight.gradient,
-                        .bias_gradient = bias.gradient};
+    return declare_linear(d, "", &(part){name, outputs}, 1, d->model->config.dim);
 }
 
 static void declare_image_classifier(declaration *d, lab_model *model) {
