@@ -64,13 +64,14 @@ static void refuse(reading *r, const char *key, const char *value, const char *k
         r->status = lab_fail(r->error, LOCUS_ERROR_UNSUPPORTED, key, "'%s' has %s %s: %s", r->path, key, value, known);
 }
 
-/* Texts that must be one of what is known, if they are there. */
-static void check_text(reading *r, const char *key, const char *wanted, const char *known) {
-    const char *value = read_text(r, key, wanted);
+/* A text that must be one of two, if it is there; else it is the first. */
+static const char *check_text(reading *r, const char *key, const char *one, const char *other, const char *known) {
+    const char *value = read_text(r, key, one);
     char quoted[48];
     (void)snprintf(quoted, sizeof quoted, "'%.40s'", value);
-    if (strcmp(value, wanted) != 0)
+    if (strcmp(value, one) != 0 && strcmp(value, other) != 0)
         refuse(r, key, quoted, known);
+    return value;
 }
 
 static void check_false(reading *r, const char *key, const char *known) {
@@ -80,8 +81,8 @@ static void check_false(reading *r, const char *key, const char *known) {
 }
 
 static void check_kind(reading *r) {
-    check_text(r, "model_type", "bert", "encoders of the kind 'bert' are read");
-    check_text(r, "position_embedding_type", "absolute", "learned absolute positions are read");
+    (void)check_text(r, "model_type", "bert", "bert", "encoders of the kind 'bert' are read");
+    (void)check_text(r, "position_embedding_type", "absolute", "absolute", "learned absolute positions are read");
     check_false(r, "is_decoder", "encoders are read");
     check_false(r, "add_cross_attention", "encoders without cross-attention are read");
     const cJSON *pruned = item_of(r, "pruned_heads");
@@ -90,11 +91,7 @@ static void check_kind(reading *r) {
 }
 
 static lab_activation read_activation(reading *r) {
-    const char *value = read_text(r, "hidden_act", "gelu");
-    char quoted[48];
-    (void)snprintf(quoted, sizeof quoted, "'%.40s'", value);
-    if (strcmp(value, "gelu") != 0 && strcmp(value, "relu") != 0)
-        refuse(r, "hidden_act", quoted, "gelu (by the error function) and relu are known");
+    const char *value = check_text(r, "hidden_act", "gelu", "relu", "gelu (by the error function) and relu are known");
     return strcmp(value, "relu") == 0 ? LAB_RELU : LAB_GELU;
 }
 
