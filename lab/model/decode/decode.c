@@ -123,6 +123,8 @@ static locus_status step_collect(lab_decoding *d, locus_error *error) {
     return status;
 }
 
+/* ---- keys and values ---- */
+
 static size_t longest_of(size_t samples, const size_t *offsets) {
     size_t longest = 1;
     for (size_t s = 0; s < samples; ++s)
@@ -149,20 +151,68 @@ static locus_status own_caches_create(lab_decoding *d, locus_error *error) {
     return d->caches ? LOCUS_OK : lab_fail_memory(error, "decoding");
 }
 
+/* Whether all of the decoder's attentions are of a kind that the library's caches serve. */
+static bool library_serves(const lab_model *model) {
+    const lab_stack *stack = &model->decoder;
+    for (size_t s = 0; s < stack->sublayer_count; ++s)
+        if (stack->sublayers[s].kind != LAB_FEED_FORWARD &&
+            !(locus_attention_kind_entry(stack->sublayers[s].attention)->abilities & LOCUS_ATTENTION_SCORES))
+            return false;
+    return true;
+}
+
+/* What the encoder gave, [tokens, kv_heads, head_dim] from number `first` of a row on. */
+static locus_tensor memory_view(const lab_stack *stack, const lab_sublayer *sublayer, size_t tokens, size_t first) {
+    const int64_t head_dim = (int64_t)(stack->dim / stack->heads), row = 2 * (int64_t)stack->kv_dim;
+    return (locus_tensor){.data = lab_numbers_from(sublayer->memory_projected, first).data,
+                          .dtype = sublayer->half ? LOCUS_BFLOAT16 : LOCUS_FLOAT32,
+                          .rank = 3,
+                          .shape = {(int64_t)tokens, (int64_t)stack->kv_heads, head_dim},
+                          .stride = {row, head_dim, 1}};
+}
+
+static locus_status memory_keep(locus_cache *cache, const lab_stack *stack, const lab_sublayer *sublayer,
+                                const locus_positions *memory, locus_error *error) {
+    const size_t tokens = locus_positions_tokens(memory);
+    const locus_tensor key = memory_view(stack, sublayer, tokens, 0),
+                       value = memory_view(stack, sublayer, tokens, stack->kv_dim);
+    return locus_cache_append(cache, memory, &key, &value, NULL, error);
+}
+
+/* One for each attention. Those of the cross-attentions keep what the encoder gave, turned once, for all steps.
+ * UNSUPPORTED where an encoding needs more than a cache keeps. */
+static locus_status library_caches_create(lab_decoding *d, locus_error *error) {
+    const lab_stack *stack = &d->model->decoder;
+    const size_t n = d->batch->samples, longest = longest_of(n, d->row_offsets);
+    d->kept = calloc(stack->sublayer_count + 1, sizeof *d->kept);
+    locus_status status = d->kept ? LOCUS_OK : lab_fail_memory(error, "decoding");
+    for (size_t s = 0; s < stack->sublayer_count && status == LOCUS_OK; ++s) {
+        const lab_sublayer *sublayer = &stack->sublayers[s];
+        const bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
+        locus_cache_options options = locus_cache_options_default();
+        options.sequences = n;
+        options.capacity = cross ? longest_of(n, d->batch->input_offsets) : longest;
+        options.dtype = sublayer->half ? LOCUS_BFLOAT16 : LOCUS_FLOAT32;
+        if (sublayer->kind == LAB_FEED_FORWARD)
+            continue;
+        status = locus_cache_create(&d->kept[s], d->model->encodings[sublayer->encoding].binding, &options, error);
+        if (status == LOCUS_OK && cross)
+            status = memory_keep(d->kept[s], stack, sublayer, d->memory, error);
+    }
+    return status;
+}
+
 /* The encoder has run. What the library's caches refuse is done without them. */
 static locus_status caches_create(lab_decoding *d, locus_error *error) {
-    const size_t n = d->batch->samples;
-    const lab_decode_room room = {.sequences = n,
-                                  .longest = longest_of(n, d->row_offsets),
-                                  .memory = d->memory,
-                                  .memory_longest = d->memory ? longest_of(n, d->batch->input_offsets) : 1};
-    d->keeps = lab_decode_caches_serve(d->model);
+    d->keeps = library_serves(d->model);
     if (!d->keeps)
         return own_caches_create(d, error);
-    const locus_status status = lab_decode_caches_create(&d->kept, d->model, &room, error);
+    const locus_status status = library_caches_create(d, error);
     d->keeps = status == LOCUS_OK;
     return status == LOCUS_ERROR_UNSUPPORTED ? own_caches_create(d, error) : status;
 }
+
+/* ---- all steps ---- */
 
 static locus_status encode(lab_decoding *d, locus_error *error) {
     lab_model *model = d->model;
@@ -201,9 +251,13 @@ static locus_status decode(lab_decoding *d, locus_error *error) {
 }
 
 static void decoding_destroy(lab_decoding *d) {
-    lab_decode_caches_destroy(&d->kept);
-    for (size_t s = 0; d->caches && s < d->model->decoder.sublayer_count; ++s)
-        free(d->caches[s].data);
+    for (size_t s = 0; s < d->model->decoder.sublayer_count; ++s) {
+        if (d->kept)
+            locus_cache_destroy(&d->kept[s]);
+        if (d->caches)
+            free(d->caches[s].data);
+    }
+    free(d->kept);
     free(d->caches);
     locus_positions_destroy(&d->memory);
     lab_decode_positions_destroy(&d->places);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See decode_next.h. Keys and values are kept turned, in the library's caches (decode_caches.h). Attentions that these
- * don't serve (linear; an encoding that needs raw queries) have them as they were projected, in caches of the model's
- * own, where sequence s owns rows from row_offsets[s] on, and plans that are made for each step:
+/* See decode_next.h. Keys and values are kept turned, in the library's caches. Attentions that these don't serve
+ * (linear; an encoding that needs raw queries) have them as they were projected, in caches of the model's own, where
+ * sequence s owns rows from row_offsets[s] on, and plans that are made for each step:
  *
  *   cache | s0 s0 s0 .  . | s1 s1 s1 . | …       a step's plan sees the filled rows of unfinished sequences only */
 #include "model/decode/decode_next.h"
@@ -99,7 +99,7 @@ static locus_status step_embed(lab_decoding *d, const locus_positions *positions
     const locus_plan *plan = NULL;
     locus_status status = LOCUS_OK;
     if (model->embedding_site) {
-        locus_cache *first = d->kept.kept[lab_stack_next_attention(&model->decoder, 0)];
+        locus_cache *first = d->kept[lab_stack_next_attention(&model->decoder, 0)];
         status = locus_cache_queries(first, positions, NULL, error);
         plan = status == LOCUS_OK ? locus_cache_plan(first) : NULL;
         if (status == LOCUS_OK)
@@ -113,7 +113,7 @@ static locus_status step_with_caches(lab_decoding *d, locus_error *error) {
     locus_positions *positions = NULL;
     locus_status status = step_positions_make(d, &positions, error);
     lab_stack_run run = lab_run_make(model, &model->decoder, NULL, false);
-    run.kept = d->kept.kept;
+    run.kept = d->kept;
     run.kept_positions = positions;
     if (status == LOCUS_OK)
         status = step_embed(d, positions, error);

@@ -7,7 +7,6 @@
 #ifndef LAB_DECODE_NEXT_H
 #define LAB_DECODE_NEXT_H
 
-#include "model/decode/decode_caches.h"
 #include "model/decode/decode_positions.h"
 
 typedef struct lab_decoding {
@@ -31,7 +30,7 @@ typedef struct lab_decoding {
     uint32_t *order; /* [workers, V], where tokens are drawn */
     /* keys and values: the library's caches, or the model's own with plans for every step */
     bool keeps;
-    lab_decode_caches kept;
+    locus_cache **kept;                                                  /* by sublayer */
     lab_numbers *caches;                                                 /* by sublayer */
     size_t *key_offsets, *key_lengths, *memory_offsets, *memory_lengths; /* [samples + 1]; with the library's caches
                                                                             the first is of a step's new tokens */
