@@ -7,7 +7,6 @@
 #include "model/model.h"
 
 typedef struct lab_architecture_class {
-    const char *name;      /* "encoder-decoder", as stores call it */
     const char *phrase;    /* "an encoder–decoder" */
     const char *reads;     /* "pairs of input and target" */
     const char *sample;    /* "sequence", "image" */

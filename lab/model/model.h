@@ -124,7 +124,6 @@ typedef struct lab_parameter {
     int64_t shape[LOCUS_MAX_RANK];
     size_t count;            /* elements */
     float *value, *gradient; /* in the model's contiguous parameter and gradient blocks */
-    bool decay;              /* takes part in weight decay: all do, as with AdamW in the published code */
 } lab_parameter;
 
 typedef struct lab_model lab_model;

@@ -38,8 +38,7 @@ static slot declare(declaration *d, size_t rows, size_t columns, const char *for
                              .shape = {(int64_t)rows, (int64_t)columns},
                              .count = count,
                              .value = at.value,
-                             .gradient = at.gradient,
-                             .decay = true};
+                             .gradient = at.gradient};
         va_list arguments;
         va_start(arguments, format);
         (void)vsnprintf(p->name, sizeof p->name, format, arguments);

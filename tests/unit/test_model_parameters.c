@@ -49,7 +49,6 @@ static void tensors_follow_each_other(void **state) {
         assert_int_equal(p->count, count);
         assert_ptr_equal(p->value, lab_model_values(model) + at);
         assert_ptr_equal(p->gradient, lab_model_gradients(model) + at);
-        assert_true(p->decay);
         at += count;
         for (size_t other = 0; other < i; ++other)
             assert_string_not_equal(p->name, lab_model_parameter(model, other)->name);
