@@ -77,7 +77,7 @@ static void logits_backward(void *context, lab_rows rows, size_t chunk, float *p
     const size_t classes = model->config.classes;
     lab_linear_backward(&head->classifier, images, lab_floats(model->step.logits), lab_floats(head->pooled_gradient),
                         false);
-    lab_column_sum(images, classes, model->step.logits, classes, partial + encoder->dim);
+    lab_column_sum(images, classes, lab_floats(model->step.logits), partial + encoder->dim);
     const lab_pooling_backward_call call = {.offsets = image->offsets,
                                             .x = encoder->joins[encoder->sublayer_count].y,
                                             .shares = image->shares,

@@ -73,7 +73,7 @@ static void memory_backward(void *context, lab_rows rows, size_t chunk, float *p
         if (sublayer->kind != LAB_CROSS_ATTENTION)
             continue;
         lab_linear_backward(&sublayer->memory, rows, sublayer->memory_gradient, lab_floats(model->encoder.gy), keep);
-        lab_column_sum_any(rows, sublayer->memory.outputs, sublayer->memory_gradient, partial);
+        lab_column_sum(rows, sublayer->memory.outputs, sublayer->memory_gradient, partial);
         partial += sublayer->memory.outputs;
         keep = true;
     }

@@ -155,8 +155,8 @@ static void projection_backward(const segment *part, size_t chunk, float *partia
     const lab_sublayer *top = &stack->sublayers[part->top];
     const lab_numbers gradient = {stack->projected, top->half};
     input_gradient(stack, top, gradient, chunk);
-    lab_column_sum_any(lab_sublayer_chunk(stack, top, chunk), top->project.outputs, gradient,
-                       partial + places_of(stack).projection);
+    lab_column_sum(lab_sublayer_chunk(stack, top, chunk), top->project.outputs, gradient,
+                   partial + places_of(stack).projection);
 }
 
 static void segment_task(void *context, size_t chunk, size_t worker) {

@@ -167,12 +167,12 @@ static void head_backward_task(void *context, size_t chunk, size_t worker) {
     memset(sums, 0, (classes + D) * sizeof *sums);
     lab_linear_backward(&head->classifier, samples, lab_floats(model->step.logits), lab_floats(head->pooled_gradient),
                         false);
-    lab_column_sum(samples, classes, model->step.logits, classes, sums);
+    lab_column_sum(samples, classes, lab_floats(model->step.logits), sums);
     if (text->pooler.weight == NULL)
         return;
     for (size_t i = samples.first * D; i < (samples.first + samples.count) * D; ++i)
         head->pooled_gradient[i] *= 1.0f - head->pooled[i] * head->pooled[i];
-    lab_column_sum(samples, D, head->pooled_gradient, D, sums + classes);
+    lab_column_sum(samples, D, lab_floats(head->pooled_gradient), sums + classes);
     lab_linear_backward(&text->pooler, samples, lab_floats(head->pooled_gradient), lab_floats(text->rows_gradient),
                         false);
 }

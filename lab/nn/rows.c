@@ -35,21 +35,19 @@ void lab_row_add(size_t columns, const float *row, float *sum) {
     row_add(columns, row, sum);
 }
 
-void lab_column_sum(lab_rows rows, size_t columns, const float *x, size_t stride, float *sum) {
-    for (size_t r = rows.first; r < rows.first + rows.count; ++r)
-        row_add(columns, x + r * stride, sum);
-}
-
 LAB_CLONES static void row_add_halves(size_t columns, const uint16_t *restrict row, float *restrict sum) {
     for (size_t j = 0; j < columns; ++j)
         sum[j] += lab_widened(row[j]);
 }
 
-void lab_column_sum_any(lab_rows rows, size_t columns, lab_numbers x, float *sum) {
-    if (!x.half)
-        lab_column_sum(rows, columns, x.data, columns, sum);
-    for (size_t r = rows.first; x.half && r < rows.first + rows.count; ++r)
-        row_add_halves(columns, (const uint16_t *)x.data + r * columns, sum);
+void lab_column_sum(lab_rows rows, size_t columns, lab_numbers x, float *sum) {
+    for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
+        const void *row = lab_numbers_from(x, r * columns).data;
+        if (x.half)
+            row_add_halves(columns, row, sum);
+        else
+            row_add(columns, row, sum);
+    }
 }
 
 void lab_column_fold(size_t chunks, size_t columns, const float *partials, size_t stride, float *target) {

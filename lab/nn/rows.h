@@ -19,10 +19,8 @@ lab_rows lab_chunk_at(size_t rows, size_t chunk);
 
 /* sum[j] += row[j] */
 void lab_row_add(size_t columns, const float *row, float *sum);
-/* sum[j] += Σ_r x[r, j] over the range. */
-void lab_column_sum(lab_rows rows, size_t columns, const float *x, size_t stride, float *sum);
-/* Of [rows, columns], which may be bfloat16. */
-void lab_column_sum_any(lab_rows rows, size_t columns, lab_numbers x, float *sum);
+/* sum[j] += Σ_r x[r, j] over the range, x [rows, columns]. */
+void lab_column_sum(lab_rows rows, size_t columns, lab_numbers x, float *sum);
 
 /* target[j] = Σ_chunk partial[chunk, j], in double. */
 void lab_column_fold(size_t chunks, size_t columns, const float *partials, size_t stride, float *target);

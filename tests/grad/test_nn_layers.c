@@ -94,7 +94,7 @@ static void linear_gradients(void **state) {
     lab_linear_backward(&linear, (lab_rows){7, T - 7}, lab_floats(gy), lab_floats(gx), false);
     lab_product product = lab_linear_weight_product(&linear, T, lab_floats(gy), lab_floats(x));
     lab_products_parallel(&product, 1);
-    lab_column_sum((lab_rows){0, T}, O, gy, O, gb);
+    lab_column_sum((lab_rows){0, T}, O, lab_floats(gy), gb);
     check_gradient("x", linear_value, &reference, reference.x, gx, T * I, 1e-5);
     check_gradient("weight", linear_value, &reference, reference.weight, gw, O * I, 1e-5);
     check_gradient("bias", linear_value, &reference, reference.bias, gb, O, 1e-5);

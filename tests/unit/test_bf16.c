@@ -372,8 +372,8 @@ static void test_half_sums(void **state) {
     fill(x, ROWS * COLUMNS, 4);
     uint16_t *halves = halves_of(x, ROWS * COLUMNS);
     float *rounded = rounded_all(x, ROWS * COLUMNS);
-    lab_column_sum((lab_rows){1, 3}, COLUMNS, rounded, COLUMNS, wanted);
-    lab_column_sum_any((lab_rows){1, 3}, COLUMNS, (lab_numbers){halves, true}, sum);
+    lab_column_sum((lab_rows){1, 3}, COLUMNS, lab_floats(rounded), wanted);
+    lab_column_sum((lab_rows){1, 3}, COLUMNS, (lab_numbers){halves, true}, sum);
     assert_memory_equal(sum, wanted, sizeof sum);
     free(halves), free(rounded);
 }

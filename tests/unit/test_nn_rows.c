@@ -32,20 +32,20 @@ static void chunks_cover_rows_once(void **state) {
 
 static void column_sums_fold_to_the_whole(void **state) {
     (void)state;
-    enum { ROWS = 700, COLUMNS = 75, STRIDE = 80 };
-    static float x[ROWS * STRIDE], partials[64 * COLUMNS], sum[COLUMNS];
+    enum { ROWS = 700, COLUMNS = 75 };
+    static float x[ROWS * COLUMNS], partials[64 * COLUMNS], sum[COLUMNS];
     locus_random random = {3, LOCUS_RANDOM_USER, 0};
-    for (size_t i = 0; i < ROWS * STRIDE; ++i)
+    for (size_t i = 0; i < ROWS * COLUMNS; ++i)
         x[i] = (float)locus_random_normal(&random, i);
     size_t chunks = lab_chunk_count(ROWS);
     assert_true(chunks <= 64);
     for (size_t chunk = 0; chunk < chunks; ++chunk)
-        lab_column_sum(lab_chunk_at(ROWS, chunk), COLUMNS, x, STRIDE, partials + chunk * COLUMNS);
+        lab_column_sum(lab_chunk_at(ROWS, chunk), COLUMNS, lab_floats(x), partials + chunk * COLUMNS);
     lab_column_fold(chunks, COLUMNS, partials, COLUMNS, sum);
     for (size_t j = 0; j < COLUMNS; ++j) {
         double wanted = 0.0;
         for (size_t r = 0; r < ROWS; ++r)
-            wanted += (double)x[r * STRIDE + j];
+            wanted += (double)x[r * COLUMNS + j];
         assert_true(fabs((double)sum[j] - wanted) < 1e-4);
     }
 }
