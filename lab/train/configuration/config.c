@@ -284,7 +284,8 @@ static locus_status check_counts(const lab_train_config *c, locus_error *error) 
     return c->train_samples == 0 ? check_endless(c, error) : LOCUS_OK;
 }
 
-/* Kinds of which no sets of other sizes are drawn, and what is never decoded. */
+/* Kinds of which no sets of other sizes are drawn; what is never decoded; and images, whose published score is the best
+ * that was seen on the test set. */
 static locus_status check_tests(const lab_train_config *c, locus_error *error) {
     const lab_size_axis *size = c->task->class->size;
     if (c->test_length_count > 0 && size == NULL)
@@ -297,27 +298,15 @@ static locus_status check_tests(const lab_train_config *c, locus_error *error) {
                             size->option, size->name);
         }
     }
-    return LOCUS_OK;
-}
-
-/* The published score is the best that was seen on the test set. */
-static locus_status check_develops(const lab_train_config *c, locus_error *error) {
     return !c->task->class->develops_on_test || c->dev_samples == c->test_samples
                ? LOCUS_OK
                : refuse(error, "dev-samples", "images are developed on the test set: --test-samples is its size");
 }
 
-static locus_status check_samples(const lab_train_config *c, locus_error *error) {
+locus_status lab_config_check(const lab_train_config *c, locus_error *error) {
     locus_status status = check_counts(c, error);
     if (status == LOCUS_OK)
         status = check_tests(c, error);
-    if (status == LOCUS_OK)
-        status = check_develops(c, error);
-    return status;
-}
-
-locus_status lab_config_check(const lab_train_config *c, locus_error *error) {
-    locus_status status = check_samples(c, error);
     if (status != LOCUS_OK)
         return status;
     uint64_t steps = lab_config_steps(c);
