@@ -223,7 +223,7 @@ static void batches_carry_labels(void **state) {
         assert_null(batch->target_offsets);
         for (size_t i = 0; i < batch->samples; ++i) {
             const size_t start = batch->input_offsets[i], n = batch->input_offsets[i + 1] - start;
-            const size_t s = batcher.order[step * 8 + i], old = set.input_offsets[s];
+            const size_t s = batcher.epochs.order[step * 8 + i], old = set.input_offsets[s];
             assert_int_equal(n, set.input_offsets[s + 1] - old);
             assert_int_equal(batch->labels[i], set.labels[s]);
             assert_memory_equal(batch->input + start, set.input + old, n * 4);

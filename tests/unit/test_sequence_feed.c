@@ -100,7 +100,7 @@ static void test_labels(void **state) {
         assert_int_equal(lab_batcher_step(&batcher, step, &batch, &error), LOCUS_OK);
         assert_null(batch->target_offsets);
         for (size_t s = 0; s < batch->samples; s++) {
-            const size_t from = batcher.order[step % 3 * 4 + s], start = set.input_offsets[from];
+            const size_t from = batcher.epochs.order[step % 3 * 4 + s], start = set.input_offsets[from];
             const size_t count = set.input_offsets[from + 1] - start, at = batch->input_offsets[s];
             assert_int_equal(batch->labels[s], set.labels[from]);
             assert_int_equal(batch->input_offsets[s + 1] - at, count);

@@ -557,13 +557,13 @@ static void test_batches(void **state) {
         }
         bool seen[21] = {false};
         for (size_t i = 0; i < 21; i++)
-            seen[straight.order[i]] = true;
+            seen[straight.epochs.order[i]] = true;
         for (size_t i = 0; i < 21; i++)
             assert_true(seen[i]);
         if (epoch == 0)
-            memcpy(first_order, straight.order, sizeof first_order);
+            memcpy(first_order, straight.epochs.order, sizeof first_order);
         else
-            assert_memory_not_equal(first_order, straight.order, sizeof first_order);
+            assert_memory_not_equal(first_order, straight.epochs.order, sizeof first_order);
         assert_int_equal(samples, 21);
         assert_int_equal(tokens, set.input_offsets[21]);
     }

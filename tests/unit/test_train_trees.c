@@ -85,7 +85,7 @@ static void test_batches(void **state) {
         const lab_batch *batch;
         assert_int_equal(lab_batcher_step(&batcher, step, &batch, &error), LOCUS_OK);
         for (size_t i = 0; i < batch->samples; i++) {
-            size_t s = batcher.order[(step - 6) * 4 + i];
+            size_t s = batcher.epochs.order[(step - 6) * 4 + i];
             seen[s] = true;
             assert_side(batch->input, &batch->input_tree, batch->input_offsets[i], set.input, &set.input_tree,
                         set.input_offsets + s);

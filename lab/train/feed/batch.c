@@ -4,12 +4,9 @@
 
 #include "io/fail.h"
 #include "io/grow.h"
-#include "train/feed/shuffle.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define OWN_ORDER UINT64_MAX
 
 typedef struct dealt_sample {
     size_t place, tokens, part; /* place: in the batch */
@@ -27,20 +24,18 @@ locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, si
                                 locus_error *error) {
     memset(batcher, 0, sizeof *batcher);
     batcher->set = set;
-    batcher->most = most < set->samples ? most : set->samples;
-    batcher->seed = seed;
-    batcher->epoch = OWN_ORDER;
-    batcher->order = malloc((set->samples + 1) * sizeof *batcher->order);
-    batcher->input_offsets = malloc((batcher->most + 1) * sizeof *batcher->input_offsets);
-    batcher->target_offsets = malloc((batcher->most + 1) * sizeof *batcher->target_offsets);
-    batcher->labels = malloc((batcher->most + 1) * sizeof *batcher->labels);
-    if (batcher->order == NULL || batcher->input_offsets == NULL || batcher->target_offsets == NULL ||
+    most = most < set->samples ? most : set->samples;
+    batcher->epochs = (lab_epochs){set->samples, most, seed, LAB_NO_EPOCH, malloc((set->samples + 1) * sizeof(size_t))};
+    batcher->input_offsets = malloc((most + 1) * sizeof *batcher->input_offsets);
+    batcher->target_offsets = malloc((most + 1) * sizeof *batcher->target_offsets);
+    batcher->labels = malloc((most + 1) * sizeof *batcher->labels);
+    if (batcher->epochs.order == NULL || batcher->input_offsets == NULL || batcher->target_offsets == NULL ||
         batcher->labels == NULL) {
         lab_batcher_destroy(batcher);
         return lab_fail_memory(error, "a batch");
     }
     for (size_t i = 0; i < set->samples; i++)
-        batcher->order[i] = i;
+        batcher->epochs.order[i] = i;
     return LOCUS_OK;
 }
 
@@ -63,7 +58,7 @@ static void deal_destroy(struct lab_deal **deal) {
 
 void lab_batcher_destroy(lab_batcher *batcher) {
     deal_destroy(&batcher->deal);
-    free(batcher->order);
+    free(batcher->epochs.order);
     free(batcher->input_offsets);
     free(batcher->target_offsets);
     free(batcher->labels);
@@ -146,8 +141,8 @@ static locus_status deal_reserve(lab_batcher *batcher, size_t parts, locus_error
     if (deal == NULL)
         return lab_fail_memory(error, "a batch's parts");
     *deal = (struct lab_deal){.room = parts,
-                              .samples = malloc((batcher->most + 1) * sizeof *deal->samples),
-                              .order = malloc((batcher->most + 1) * sizeof *deal->order),
+                              .samples = malloc((batcher->epochs.most + 1) * sizeof *deal->samples),
+                              .order = malloc((batcher->epochs.most + 1) * sizeof *deal->order),
                               .tokens = malloc(parts * sizeof *deal->tokens),
                               .left = malloc(parts * sizeof *deal->left)};
     if (deal->samples != NULL && deal->order != NULL && deal->tokens != NULL && deal->left != NULL)
@@ -211,15 +206,9 @@ static locus_status deal_batch(lab_batcher *batcher, uint64_t step, size_t parts
 
 locus_status lab_batcher_cut(lab_batcher *batcher, uint64_t step, lab_cut cut, const lab_batch **batch,
                              locus_error *error) {
-    size_t samples = batcher->set->samples;
-    uint64_t each = (samples + batcher->most - 1) / batcher->most, epoch = step / each;
-    if (batcher->epoch != epoch) {
-        lab_shuffle_epoch(batcher->order, samples, batcher->seed, epoch);
-        batcher->epoch = epoch;
-    }
-    size_t first = (size_t)(step % each) * batcher->most;
-    size_t count = samples - first < batcher->most ? samples - first : batcher->most;
-    const size_t *order = batcher->order + first;
+    size_t first;
+    const size_t count = lab_epochs_step(&batcher->epochs, step, &first);
+    const size_t *order = batcher->epochs.order + first;
     if (cut.count > 1) {
         const locus_status status = deal_batch(batcher, step, cut.count, order, count, error);
         if (status != LOCUS_OK)
@@ -235,7 +224,7 @@ locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_bat
 
 locus_status lab_batcher_slice(lab_batcher *batcher, size_t first, size_t count, const lab_batch **batch,
                                locus_error *error) {
-    if (batcher->epoch != OWN_ORDER)
+    if (batcher->epochs.epoch != LAB_NO_EPOCH)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "batcher", "a batcher that has been shuffled gives no slices");
-    return pack(batcher, batcher->order + first, count, batch, error);
+    return pack(batcher, batcher->epochs.order + first, count, batch, error);
 }

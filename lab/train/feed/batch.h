@@ -8,13 +8,11 @@
 #include "model/model.h"
 #include "task/task.h"
 #include "train/feed/cut.h"
+#include "train/feed/shuffle.h"
 
 typedef struct lab_batcher {
-    const lab_dataset *set; /* borrowed */
-    size_t most;            /* samples of a batch */
-    uint64_t seed;
-    uint64_t epoch;                         /* that `order` is shuffled for; UINT64_MAX: the set's own order */
-    size_t *order;                          /* [samples] */
+    const lab_dataset *set;                 /* borrowed */
+    lab_epochs epochs;                      /* LAB_NO_EPOCH: the set's own order */
     size_t *input_offsets, *target_offsets; /* [most + 1] */
     int32_t *labels;                        /* [most] */
     struct lab_deal *deal;                  /* how the last batch was dealt to parts; NULL: none was */

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 
 #define PURPOSE_AUGMENT (LOCUS_RANDOM_USER + 0x3000u)
-#define NO_EPOCH UINT64_MAX
 #define NO_STEP UINT64_MAX
 
 typedef enum request_kind { REQUEST_STEP, REQUEST_SLICE } request_kind;
@@ -40,12 +39,9 @@ typedef enum worker_state { WORKER_IDLE, WORKER_ASKED, WORKER_MAKING, WORKER_DON
 
 struct lab_image_feed {
     const lab_images *images; /* borrowed */
-    size_t batch;
-    uint64_t seed;
+    lab_epochs epochs;
     bool augment;
-    lab_cut part;  /* of a training batch: what is made */
-    size_t *order; /* [images->count], shuffled for `epoch` */
-    uint64_t epoch;
+    lab_cut part; /* of a training batch: what is made */
     uint8_t *scratch;
     buffer buffers[2];
     size_t lent;        /* which buffer the caller has; the other is the worker's */
@@ -68,7 +64,7 @@ static size_t image_size(const lab_image_feed *feed) {
 }
 
 static uint64_t steps_of_epoch(const lab_image_feed *feed) {
-    return (feed->images->count + feed->batch - 1) / feed->batch;
+    return (feed->images->count + feed->epochs.most - 1) / feed->epochs.most;
 }
 
 static bool is_dropped(lab_image_feed *feed) {
@@ -83,7 +79,7 @@ static void make_image(lab_image_feed *feed, buffer *target, size_t index, size_
     const uint8_t *pixels = feed->images->pixels + sample * size;
     float *out = target->images + index * size;
     if (augment) {
-        const locus_random key = {feed->seed, PURPOSE_AUGMENT, (uint32_t)feed->epoch};
+        const locus_random key = {feed->epochs.seed, PURPOSE_AUGMENT, (uint32_t)feed->epochs.epoch};
         lab_image_augment(pixels, side, &key, sample, feed->scratch, out);
     } else {
         lab_image_normalise(pixels, side, out);
@@ -91,31 +87,19 @@ static void make_image(lab_image_feed *feed, buffer *target, size_t index, size_
     target->labels[index] = feed->images->labels[sample];
 }
 
-/* How many images the batch has that begins there. */
-static size_t step_images(const lab_image_feed *feed, size_t first) {
-    const size_t left = feed->images->count - first;
-    return left < feed->batch ? left : feed->batch;
-}
-
 /* False: dropped on the way. */
 static bool make(lab_image_feed *feed, const request *wanted, buffer *target, bool droppable) {
     size_t first = (size_t)wanted->first, count = wanted->count;
     const bool step = wanted->kind == REQUEST_STEP;
     if (step) {
-        const uint64_t each = steps_of_epoch(feed), epoch = wanted->first / each;
-        if (feed->epoch != epoch) {
-            lab_shuffle_epoch(feed->order, feed->images->count, feed->seed, epoch);
-            feed->epoch = epoch;
-        }
-        first = (size_t)(wanted->first % each) * feed->batch;
-        count = step_images(feed, first);
+        count = lab_epochs_step(&feed->epochs, wanted->first, &first);
         first += lab_cut_first(feed->part, count);
         count = lab_cut_samples(feed->part, count);
     }
     for (size_t i = 0; i < count; i++) {
         if (droppable && is_dropped(feed))
             return false;
-        make_image(feed, target, i, step ? feed->order[first + i] : first + i, step && feed->augment);
+        make_image(feed, target, i, step ? feed->epochs.order[first + i] : first + i, step && feed->augment);
     }
     target->batch = (lab_batch){.samples = count, .images = target->images, .labels = target->labels};
     return true;
@@ -180,7 +164,7 @@ static request foresee(const lab_image_feed *feed, const request *now) {
         return (request){REQUEST_STEP, now->first + 1, 0};
     const size_t next = (size_t)now->first + now->count, left = feed->images->count - next;
     if (left == 0)
-        return (request){REQUEST_SLICE, 0, feed->batch};
+        return (request){REQUEST_SLICE, 0, feed->epochs.most};
     return (request){REQUEST_SLICE, next, left < now->count ? left : now->count};
 }
 
@@ -222,7 +206,8 @@ locus_status lab_image_feed_cut(lab_image_feed *feed, uint64_t step, lab_cut cut
     if (status != LOCUS_OK)
         return status;
     const lab_batch *made = &feed->buffers[feed->lent].batch;
-    const size_t all = step_images(feed, (size_t)(step % steps_of_epoch(feed)) * feed->batch);
+    const size_t left = feed->images->count - (size_t)(step % steps_of_epoch(feed)) * feed->epochs.most;
+    const size_t all = left < feed->epochs.most ? left : feed->epochs.most;
     const size_t skip = lab_cut_first(cut, all) - lab_cut_first(feed->part, all);
     feed->cut = (lab_batch){.samples = lab_cut_samples(cut, all),
                             .images = made->images + skip * image_size(feed),
@@ -233,10 +218,11 @@ locus_status lab_image_feed_cut(lab_image_feed *feed, uint64_t step, lab_cut cut
 
 locus_status lab_image_feed_slice(lab_image_feed *feed, size_t first, size_t count, const lab_batch **batch,
                                   locus_error *error) {
-    if (count == 0 || count > feed->batch || first >= feed->images->count || count > feed->images->count - first) {
+    if (count == 0 || count > feed->epochs.most || first >= feed->images->count ||
+        count > feed->images->count - first) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "count",
                         "images %zu to %zu are no slice of %zu images in batches of %zu", first, first + count,
-                        feed->images->count, feed->batch);
+                        feed->images->count, feed->epochs.most);
     }
     *batch = take(feed, &(request){REQUEST_SLICE, first, count});
     feed->lent_step = NO_STEP;
@@ -247,12 +233,12 @@ locus_status lab_image_feed_slice(lab_image_feed *feed, size_t first, size_t cou
 
 static bool allocate(lab_image_feed *feed) {
     const size_t size = image_size(feed);
-    feed->order = calloc(feed->images->count, sizeof *feed->order);
+    feed->epochs.order = calloc(feed->images->count, sizeof *feed->epochs.order);
     feed->scratch = malloc(lab_image_augment_scratch(feed->images->side));
-    bool good = feed->order != NULL && feed->scratch != NULL;
+    bool good = feed->epochs.order != NULL && feed->scratch != NULL;
     for (size_t i = 0; i < 2; i++) {
-        feed->buffers[i].images = calloc(feed->batch, size * sizeof(float));
-        feed->buffers[i].labels = calloc(feed->batch, sizeof(int32_t));
+        feed->buffers[i].images = calloc(feed->epochs.most, size * sizeof(float));
+        feed->buffers[i].labels = calloc(feed->epochs.most, sizeof(int32_t));
         good = good && feed->buffers[i].images != NULL && feed->buffers[i].labels != NULL;
     }
     return good;
@@ -264,7 +250,7 @@ static void release(lab_image_feed *feed) {
         free(feed->buffers[i].labels);
     }
     free(feed->scratch);
-    free(feed->order);
+    free(feed->epochs.order);
     free(feed);
 }
 
@@ -282,10 +268,11 @@ locus_status lab_image_feed_create(lab_image_feed **feed, const lab_images *imag
     if (made == NULL)
         return lab_fail_memory(error, "batches of images");
     made->images = images;
-    made->batch = batch < images->count ? batch : images->count;
-    made->seed = seed;
+    made->epochs = (lab_epochs){.samples = images->count,
+                                .most = batch < images->count ? batch : images->count,
+                                .seed = seed,
+                                .epoch = LAB_NO_EPOCH};
     made->augment = augment;
-    made->epoch = NO_EPOCH;
     made->lent_step = NO_STEP;
     made->part = (lab_cut){0, 1};
     if (!allocate(made)) {

@@ -8,15 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_EPOCH UINT64_MAX
-
 struct lab_sequence_feed {
     const lab_sequences *sequences; /* the set's */
-    size_t samples;                 /* 0: endless */
-    size_t most;
-    uint64_t seed, epoch;
-    size_t *order;     /* [samples], shuffled for `epoch`; NULL: endless */
-    uint64_t *indices; /* [most]: of the sequences of a batch */
+    lab_epochs epochs;              /* of 0 samples: endless */
+    uint64_t *indices;              /* [most]: of the sequences of a batch */
     size_t *lengths, *offsets;
     int32_t *tokens; /* [most · length] */
     lab_batch batch;
@@ -33,17 +28,14 @@ locus_status lab_sequence_feed_create(lab_sequence_feed **feed, const lab_datase
     if (made == NULL)
         return lab_fail_memory(error, "batches of sequences");
     made->sequences = &set->sequences;
-    made->samples = set->samples;
-    made->most = set->samples > 0 && set->samples < most ? set->samples : most;
-    made->seed = seed;
-    made->epoch = NO_EPOCH;
-    made->order = calloc(made->samples + 1, sizeof *made->order);
-    made->indices = calloc(made->most, sizeof *made->indices);
-    made->lengths = calloc(made->most, sizeof *made->lengths);
-    made->offsets = calloc(made->most + 1, sizeof *made->offsets);
-    made->tokens = calloc(made->most, set->sequences.length * sizeof *made->tokens);
+    most = set->samples > 0 && set->samples < most ? set->samples : most;
+    made->epochs = (lab_epochs){set->samples, most, seed, LAB_NO_EPOCH, calloc(set->samples + 1, sizeof(size_t))};
+    made->indices = calloc(most, sizeof *made->indices);
+    made->lengths = calloc(most, sizeof *made->lengths);
+    made->offsets = calloc(most + 1, sizeof *made->offsets);
+    made->tokens = calloc(most, set->sequences.length * sizeof *made->tokens);
     *feed = made;
-    if (made->order == NULL || made->indices == NULL || made->lengths == NULL || made->offsets == NULL ||
+    if (made->epochs.order == NULL || made->indices == NULL || made->lengths == NULL || made->offsets == NULL ||
         made->tokens == NULL) {
         lab_sequence_feed_destroy(feed);
         return lab_fail_memory(error, "batches of sequences");
@@ -55,7 +47,7 @@ void lab_sequence_feed_destroy(lab_sequence_feed **feed) {
     lab_sequence_feed *old = *feed;
     if (old == NULL)
         return;
-    free(old->order);
+    free(old->epochs.order);
     free(old->indices);
     free(old->lengths);
     free(old->offsets);
@@ -87,10 +79,11 @@ static const lab_batch *pack(lab_sequence_feed *feed, size_t count) {
 
 locus_status lab_sequence_feed_slice(lab_sequence_feed *feed, uint64_t first, size_t count, const lab_batch **batch,
                                      locus_error *error) {
-    if (count == 0 || count > feed->most || (feed->samples > 0 && first + count > feed->samples)) {
+    if (count == 0 || count > feed->epochs.most || (feed->epochs.samples > 0 && first + count > feed->epochs.samples)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "count",
                         "sequences %llu to %llu are no slice of %zu sequences in batches of %zu",
-                        (unsigned long long)first, (unsigned long long)(first + count), feed->samples, feed->most);
+                        (unsigned long long)first, (unsigned long long)(first + count), feed->epochs.samples,
+                        feed->epochs.most);
     }
     for (size_t i = 0; i < count; i++)
         feed->indices[i] = first + i;
@@ -100,18 +93,14 @@ locus_status lab_sequence_feed_slice(lab_sequence_feed *feed, uint64_t first, si
 
 /* How many sequences step `step` has; which they are is in *first, or in the shuffled order from *first on. */
 static size_t find_step(lab_sequence_feed *feed, uint64_t step, uint64_t *first) {
-    if (feed->samples == 0) {
-        *first = step * feed->most;
-        return feed->most;
+    size_t place;
+    if (feed->epochs.samples == 0) {
+        *first = step * feed->epochs.most;
+        return feed->epochs.most;
     }
-    const uint64_t each = (feed->samples + feed->most - 1) / feed->most, epoch = step / each;
-    if (feed->epoch != epoch) {
-        lab_shuffle_epoch(feed->order, feed->samples, feed->seed, epoch);
-        feed->epoch = epoch;
-    }
-    *first = step % each * feed->most;
-    const size_t left = feed->samples - (size_t)*first;
-    return left < feed->most ? left : feed->most;
+    const size_t count = lab_epochs_step(&feed->epochs, step, &place);
+    *first = place;
+    return count;
 }
 
 locus_status lab_sequence_feed_cut(lab_sequence_feed *feed, uint64_t step, lab_cut cut, const lab_batch **batch,
@@ -121,7 +110,7 @@ locus_status lab_sequence_feed_cut(lab_sequence_feed *feed, uint64_t step, lab_c
     const size_t all = find_step(feed, step, &first), count = lab_cut_samples(cut, all);
     first += lab_cut_first(cut, all);
     for (size_t i = 0; i < count; i++)
-        feed->indices[i] = feed->samples == 0 ? first + i : feed->order[first + i];
+        feed->indices[i] = feed->epochs.samples == 0 ? first + i : feed->epochs.order[first + i];
     *batch = pack(feed, count);
     return LOCUS_OK;
 }

@@ -16,3 +16,14 @@ void lab_shuffle_epoch(size_t *order, size_t count, uint64_t seed, uint64_t epoc
         order[j] = kept;
     }
 }
+
+size_t lab_epochs_step(lab_epochs *epochs, uint64_t step, size_t *first) {
+    const uint64_t each = (epochs->samples + epochs->most - 1) / epochs->most, epoch = step / each;
+    if (epochs->epoch != epoch) {
+        lab_shuffle_epoch(epochs->order, epochs->samples, epochs->seed, epoch);
+        epochs->epoch = epoch;
+    }
+    *first = (size_t)(step % each) * epochs->most;
+    const size_t left = epochs->samples - *first;
+    return left < epochs->most ? left : epochs->most;
+}
