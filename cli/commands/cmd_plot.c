@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* locus plot: a group with a relative path, the similarity of positions to one of them, the spectrum of generators. */
-#include "bound/path_list.h"
+#include "bound/position_list.h"
 #include "command.h"
 #include "encoding_argument.h"
 #include "figures/figure.h"
@@ -111,14 +111,14 @@ static int draw_similarity(const plot_job *job, const lab_position_list *list, c
     const lab_figure_subject subject = subject_of(job);
     const char *path = cli_text(job->arguments, "output");
     lab_similarity similarity = {0};
-    lab_paths paths;
-    locus_status status = lab_paths_of(&paths, list, &cli_fault);
-    const locus_path *const *all = (const locus_path *const *)paths.items;
+    lab_position_list paths;
+    locus_status status = lab_path_list_of(&paths, list, &cli_fault);
+    const locus_path *const *all = (const locus_path *const *)paths.paths;
     if (status == LOCUS_OK)
         status = lab_similarity_compute(&similarity, &subject, all, list->count, origin, &cli_fault);
     if (status == LOCUS_OK)
         status = lab_figure_similarity(&similarity, all, origin, job->title, path, &cli_fault);
-    lab_paths_close(&paths);
+    lab_position_list_free(&paths);
     lab_similarity_free(&similarity);
     return cli_done(status);
 }

@@ -20,12 +20,12 @@ typedef struct law_job {
     unsigned promises; /* mask of locus_law */
 } law_job;
 
-/* Largest errors. Of the operators ⌈p⌉ as matrices, in float64, and in float32 on long paths (law_operators.c): */
+/* Largest errors. Of the operators ⌈p⌉ as matrices, in float64, or, `far`, in float32 on long paths
+ * (law_operators.c): */
 typedef struct law_operator_errors {
     double homomorphism, inverse, orthogonality, commutators;
 } law_operator_errors;
-locus_status law_operators(law_job *job, law_operator_errors *errors, locus_error *error);
-locus_status law_operators_far(law_job *job, law_operator_errors *errors, locus_error *error);
+locus_status law_operators(law_job *job, bool far, law_operator_errors *errors, locus_error *error);
 
 /* of norms; of a cycle's turns; of scores and outputs that moved, relative where scores are larger than 1
  * (law_vectors.c, law_relativity.c). */

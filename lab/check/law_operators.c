@@ -3,7 +3,7 @@
  * would. */
 #include "check/law_job.h"
 
-#include "bound/path_list.h"
+#include "bound/position_list.h"
 #include "io/fail.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum { FIRST, SECOND, SUM, INVERSE, ELEMENTS };
 
 /* data[element][head][i][j] = (⌈p⌉ e_j)_i */
 typedef struct law_matrices {
-    lab_paths paths;
+    lab_position_list list;
     size_t heads, dim;
     double *data;
 } law_matrices;
@@ -28,12 +28,12 @@ typedef struct law_matrices {
 static locus_status matrices_open(law_matrices *m, const law_job *job, locus_error *error) {
     *m = (law_matrices){.heads = job->heads, .dim = job->dim};
     m->data = calloc(ELEMENTS * job->heads * job->dim * job->dim, sizeof *m->data);
-    const locus_status status = lab_paths_open(&m->paths, ELEMENTS, error);
+    const locus_status status = lab_path_list_open(&m->list, job->group, ELEMENTS, error);
     return status != LOCUS_OK || m->data ? status : lab_fail_memory(error, "operators");
 }
 
 static void matrices_close(law_matrices *m) {
-    lab_paths_close(&m->paths);
+    lab_position_list_free(&m->list);
     free(m->data);
 }
 
@@ -43,7 +43,7 @@ static double *matrix(const law_matrices *m, size_t element, size_t head) {
 
 /* Token e·dim + j carries the unit vector j at the position of element e. */
 static locus_status fill_matrices(law_matrices *m, const law_job *job, lab_dtype dtype, locus_error *error) {
-    const size_t dim = m->dim, tokens = m->paths.count * dim;
+    const size_t dim = m->dim, tokens = m->list.count * dim;
     const int64_t shape[3] = {(int64_t)tokens, (int64_t)m->heads, (int64_t)dim};
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
@@ -52,7 +52,7 @@ static locus_status fill_matrices(law_matrices *m, const law_job *job, lab_dtype
     for (size_t i = 0; status == LOCUS_OK && i < tokens * m->heads; i++)
         lab_array_set(&x, i * dim + i / m->heads % dim, 1);
     if (status == LOCUS_OK) {
-        status = lab_path_positions((const locus_path *const *)m->paths.items, m->paths.count, job->group, dim, false,
+        status = lab_path_positions((const locus_path *const *)m->list.paths, m->list.count, job->group, dim, false,
                                     &positions, error);
     }
     if (status == LOCUS_OK)
@@ -111,7 +111,7 @@ static void compare_matrices(const law_matrices *m, double *product, double *oth
 /* Of paths a and b, beside which a + b and −a are put. */
 static locus_status measure_sample(law_job *job, law_matrices *m, lab_dtype dtype, law_operator_errors *errors,
                                    locus_error *error) {
-    locus_path **paths = m->paths.items;
+    locus_path **paths = m->list.paths;
     double *product = calloc(2 * m->dim * m->dim, sizeof *product);
     locus_status status = product ? LOCUS_OK : lab_fail_memory(error, "an operator");
     if (status == LOCUS_OK)
@@ -131,33 +131,25 @@ static size_t sample_count(const law_job *job) {
     return count > SAMPLES_MOST ? SAMPLES_MOST : count < SAMPLES_LEAST ? SAMPLES_LEAST : (size_t)count;
 }
 
-locus_status law_operators(law_job *job, law_operator_errors *errors, locus_error *error) {
-    const size_t samples = sample_count(job);
+/* Two short paths, or two of any length; or two that make a long one. */
+static locus_status draw_paths(law_job *job, size_t sample, bool far, locus_path **paths, locus_error *error) {
+    const lab_element_kind kind = sample % 2 ? LAB_ELEMENT_ANY : LAB_ELEMENT_SHORT;
+    if (far)
+        return lab_element_far(&job->elements, job->elements.reach, LONG_LETTERS, paths, error);
+    const locus_status status = lab_element_draw(&job->elements, kind, &paths[FIRST], error);
+    return status != LOCUS_OK ? status : lab_element_draw(&job->elements, kind, &paths[SECOND], error);
+}
+
+locus_status law_operators(law_job *job, bool far, law_operator_errors *errors, locus_error *error) {
+    const size_t samples = far ? LONG_SAMPLES : sample_count(job);
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < samples && status == LOCUS_OK; i++) {
         law_matrices m;
-        lab_element_kind kind = i % 2 ? LAB_ELEMENT_ANY : LAB_ELEMENT_SHORT;
         status = matrices_open(&m, job, error);
         if (status == LOCUS_OK)
-            status = lab_element_draw(&job->elements, kind, &m.paths.items[FIRST], error);
+            status = draw_paths(job, i, far, m.list.paths, error);
         if (status == LOCUS_OK)
-            status = lab_element_draw(&job->elements, kind, &m.paths.items[SECOND], error);
-        if (status == LOCUS_OK)
-            status = measure_sample(job, &m, LAB_F64, errors, error);
-        matrices_close(&m);
-    }
-    return status;
-}
-
-locus_status law_operators_far(law_job *job, law_operator_errors *errors, locus_error *error) {
-    locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < LONG_SAMPLES && status == LOCUS_OK; i++) {
-        law_matrices m;
-        status = matrices_open(&m, job, error);
-        if (status == LOCUS_OK)
-            status = lab_element_far(&job->elements, job->elements.reach, LONG_LETTERS, m.paths.items, error);
-        if (status == LOCUS_OK)
-            status = measure_sample(job, &m, LAB_F32, errors, error);
+            status = measure_sample(job, &m, far ? LAB_F32 : LAB_F64, errors, error);
         matrices_close(&m);
     }
     return status;

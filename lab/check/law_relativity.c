@@ -4,7 +4,7 @@
  * the value site does to it. Vectors are those of tokens: an encoding at the embedding adds to them first. */
 #include "check/law_job.h"
 
-#include "bound/path_list.h"
+#include "bound/position_list.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 /* Packed pairs of one query and one key: the first half at (a, b), the second at (c + a, c + b), with the same
  * vectors. */
 typedef struct law_pairs {
-    lab_paths queries, keys;    /* [2·PAIRS] */
-    locus_plan *plan, *swapped; /* swapped: the keys' positions as queries, for their embedding */
+    lab_position_list queries, keys; /* [2·PAIRS] */
+    locus_plan *plan, *swapped;      /* swapped: the keys' positions as queries, for their embedding */
     lab_array query, key, value, output, score;
 } law_pairs;
 
@@ -25,8 +25,8 @@ static void pairs_close(law_pairs *pairs) {
         lab_array_free(arrays[i]);
     locus_plan_destroy(&pairs->plan);
     locus_plan_destroy(&pairs->swapped);
-    lab_paths_close(&pairs->queries);
-    lab_paths_close(&pairs->keys);
+    lab_position_list_free(&pairs->queries);
+    lab_position_list_free(&pairs->keys);
 }
 
 /* A shift, a query and a key, drawn in that order. */
@@ -46,26 +46,21 @@ static locus_status draw_pair(law_job *job, lab_element_kind kind, locus_path **
 }
 
 static locus_status draw_pairs(law_job *job, law_pairs *pairs, locus_error *error) {
-    locus_status status = lab_paths_open(&pairs->queries, 2 * PAIRS, error);
+    locus_status status = lab_path_list_open(&pairs->queries, job->group, 2 * PAIRS, error);
     if (status == LOCUS_OK)
-        status = lab_paths_open(&pairs->keys, 2 * PAIRS, error);
+        status = lab_path_list_open(&pairs->keys, job->group, 2 * PAIRS, error);
     for (size_t i = 0; i < PAIRS && status == LOCUS_OK; i++) {
-        status = draw_pair(job, i % 2 ? LAB_ELEMENT_ANY : LAB_ELEMENT_SHORT, &pairs->queries.items[i],
-                           &pairs->keys.items[i], error);
+        status = draw_pair(job, i % 2 ? LAB_ELEMENT_ANY : LAB_ELEMENT_SHORT, &pairs->queries.paths[i],
+                           &pairs->keys.paths[i], error);
     }
     return status;
 }
 
-static locus_status place(const law_job *job, const lab_paths *paths, locus_positions **positions, locus_error *error) {
-    return lab_path_positions((const locus_path *const *)paths->items, paths->count, job->group, 1, true, positions,
-                              error);
-}
-
 static locus_status plan_pairs(const law_job *job, law_pairs *pairs, locus_error *error) {
     locus_positions *queries = NULL, *keys = NULL;
-    locus_status status = place(job, &pairs->queries, &queries, error);
+    locus_status status = lab_positions_apart(&queries, &pairs->queries, error);
     if (status == LOCUS_OK)
-        status = place(job, &pairs->keys, &keys, error);
+        status = lab_positions_apart(&keys, &pairs->keys, error);
     if (status == LOCUS_OK)
         status = lab_bound_plan(job->bound, queries, keys, NULL, &pairs->plan, error);
     if (status == LOCUS_OK)

@@ -2,7 +2,7 @@
 /* Laws that random vectors show: operators keep norms, and a cycle's turns change nothing. */
 #include "check/law_job.h"
 
-#include "bound/path_list.h"
+#include "bound/position_list.h"
 #include "io/fail.h"
 
 #include <math.h>
@@ -40,18 +40,16 @@ static void compare_norms(const lab_array *before, const lab_array *after, size_
 
 static locus_status norm_plan(law_job *job, locus_plan **plan, locus_error *error) {
     locus_positions *positions = NULL;
-    lab_paths paths;
-    locus_status status = lab_paths_open(&paths, NORMS, error);
+    lab_position_list list;
+    locus_status status = lab_path_list_open(&list, job->group, NORMS, error);
     for (size_t i = 0; i < NORMS && status == LOCUS_OK; i++)
-        status = lab_element_draw(&job->elements, LAB_ELEMENT_ANY, &paths.items[i], error);
-    if (status == LOCUS_OK) {
-        status =
-            lab_path_positions((const locus_path *const *)paths.items, NORMS, job->group, 1, false, &positions, error);
-    }
+        status = lab_element_draw(&job->elements, LAB_ELEMENT_ANY, &list.paths[i], error);
+    if (status == LOCUS_OK)
+        status = lab_positions_one_sequence(&positions, &list, error);
     if (status == LOCUS_OK)
         status = lab_bound_plan(job->bound, positions, NULL, NULL, plan, error);
     locus_positions_destroy(&positions);
-    lab_paths_close(&paths);
+    lab_position_list_free(&list);
     return status;
 }
 

@@ -66,11 +66,11 @@ static void add_operators(lab_laws *laws, const law_job *job, const law_operator
 static locus_status laws_of_operators(law_job *job, lab_laws *laws, locus_error *error) {
     law_operator_errors exact = {0}, far = {0};
     double norm = 0, period = 0;
-    locus_status status = law_operators(job, &exact, error);
+    locus_status status = law_operators(job, false, &exact, error);
     if (status == LOCUS_OK)
         status = law_norm(job, &norm, error);
     if (status == LOCUS_OK)
-        status = law_operators_far(job, &far, error);
+        status = law_operators(job, true, &far, error);
     if (status == LOCUS_OK && job->cycles)
         status = law_period(job, &period, error);
     add_operators(laws, job, &exact, &far, norm);

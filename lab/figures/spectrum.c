@@ -5,7 +5,7 @@
 #include "figures/figure.h"
 
 #include "bound/bound.h"
-#include "bound/path_list.h"
+#include "bound/position_list.h"
 #include "io/fail.h"
 
 #include <inttypes.h>
