@@ -104,76 +104,71 @@ locus_status lab_bound_open(lab_bound *bound, const locus_shape *shape, const ch
 
 /* ---- calls ---- */
 
-static locus_execution execution_in(const locus_execution *how, locus_workspace workspace) {
-    locus_execution execution = how ? *how : locus_execution_default();
-    execution.workspace = workspace;
-    return execution;
-}
-
 locus_status lab_bound_plan(const lab_bound *bound, const locus_positions *queries, const locus_positions *keys,
                             const locus_execution *how, locus_plan **plan, locus_error *error) {
-    const locus_execution execution = execution_in(how, (locus_workspace){NULL, 0});
+    locus_execution execution = how ? *how : locus_execution_default();
     locus_plan_options options = locus_plan_options_default();
+    execution.workspace = (locus_workspace){NULL, 0};
     options.length = bound->length;
     options.execution = &execution;
     return locus_plan_create_with(plan, bound->binding, queries, keys, &options, error);
 }
 
-static locus_status take_workspace(locus_workspace *workspace, size_t bytes, locus_error *error) {
-    *workspace = (locus_workspace){bytes ? locus_allocate(bytes) : NULL, bytes};
-    if (!bytes || workspace->data)
+/* An execution in a workspace that lives for one call; end it in either case. */
+static locus_status begin_call(locus_execution *execution, const locus_execution *how, size_t bytes,
+                               locus_error *error) {
+    *execution = how ? *how : locus_execution_default();
+    execution->workspace = (locus_workspace){bytes ? locus_allocate(bytes) : NULL, bytes};
+    if (!bytes || execution->workspace.data)
         return LOCUS_OK;
-    workspace->bytes = 0;
+    execution->workspace.bytes = 0;
     return lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "out of memory for a workspace of %zu bytes", bytes);
+}
+
+static locus_status end_call(const locus_execution *execution, locus_status status) {
+    locus_release(execution->workspace.data, execution->workspace.bytes);
+    return status;
 }
 
 locus_status lab_apply(const locus_plan *plan, locus_role role, locus_direction direction, const locus_tensor *x,
                        const locus_execution *how, locus_error *error) {
-    locus_workspace workspace;
-    locus_status status = take_workspace(&workspace, locus_apply_workspace(plan, role, x->dtype, NULL), error);
-    const locus_execution execution = execution_in(how, workspace);
+    locus_execution execution;
+    locus_status status = begin_call(&execution, how, locus_apply_workspace(plan, role, x->dtype, NULL), error);
     if (status == LOCUS_OK)
         status = locus_apply(plan, role, direction, x, x, &execution, error);
-    locus_release(workspace.data, workspace.bytes);
-    return status;
+    return end_call(&execution, status);
 }
 
 locus_status lab_attend(const locus_plan *plan, const locus_attention_options *options,
                         const locus_attention_tensors *tensors, const locus_execution *how, locus_error *error) {
     const size_t bytes = locus_attention_workspace(plan, options, tensors->query->dtype, LOCUS_PASS_FORWARD, NULL);
-    locus_workspace workspace;
-    locus_status status = take_workspace(&workspace, bytes, error);
-    const locus_execution execution = execution_in(how, workspace);
+    locus_execution execution;
+    locus_status status = begin_call(&execution, how, bytes, error);
     if (status == LOCUS_OK)
         status = locus_attention_forward(plan, options, tensors, &execution, error);
-    locus_release(workspace.data, workspace.bytes);
-    return status;
+    return end_call(&execution, status);
 }
 
 locus_status lab_plan_backward(const locus_plan *plan, const locus_attention_options *options,
                                const locus_attention_tensors *tensors, const locus_attention_gradients *gradients,
                                const locus_execution *how, locus_error *error) {
     const size_t bytes = locus_attention_workspace(plan, options, tensors->query->dtype, LOCUS_PASS_BACKWARD, NULL);
-    locus_workspace workspace;
-    locus_status status = take_workspace(&workspace, bytes, error);
-    const locus_execution execution = execution_in(how, workspace);
+    locus_execution execution;
+    locus_status status = begin_call(&execution, how, bytes, error);
     if (status == LOCUS_OK)
         status = locus_attention_backward(plan, options, tensors, gradients, &execution, error);
-    locus_release(workspace.data, workspace.bytes);
-    return status;
+    return end_call(&execution, status);
 }
 
 locus_status lab_plan_weights(const locus_plan *plan, const locus_attention_options *options,
                               const locus_attention_weights_call *call, const locus_execution *how,
                               locus_error *error) {
     const size_t bytes = locus_attention_weights_workspace(plan, options, call->query->dtype, NULL);
-    locus_workspace workspace;
-    locus_status status = take_workspace(&workspace, bytes, error);
-    const locus_execution execution = execution_in(how, workspace);
+    locus_execution execution;
+    locus_status status = begin_call(&execution, how, bytes, error);
     if (status == LOCUS_OK)
         status = locus_attention_weights(plan, options, call, &execution, error);
-    locus_release(workspace.data, workspace.bytes);
-    return status;
+    return end_call(&execution, status);
 }
 
 locus_status lab_bound_gradients(const lab_bound *bound, locus_tensor **gradients, locus_error *error) {
