@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* See bound.h. Parameters from files are in parameter_file.c. */
+/* See bound.h. */
 #include "bound/bound.h"
 
-#include "bound/parameter_file.h"
 #include "io/fail.h"
+#include "io/folder.h"
+#include "io/safetensors.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +76,64 @@ locus_status lab_bound_bind(lab_bound *bound, locus_error *error) {
     return locus_binding_create(&bound->binding, bound->encoding, &bound->shape, bound->values, bound->count, error);
 }
 
+/* ---- values from a file ---- */
+
+/* By its own name or as checkpoints call it: "position." before the name. */
+static const lab_array *find(const lab_safetensors *file, const char *name) {
+    char checkpoint[96];
+    snprintf(checkpoint, sizeof checkpoint, "position.%s", name);
+    const lab_array *array = lab_safetensors_find(file, name);
+    return array ? array : lab_safetensors_find(file, checkpoint);
+}
+
+/* Values of one parameter, all of them finite. */
+static locus_status take(const lab_safetensors *file, const char *path, const locus_parameter *info, double *values,
+                         locus_error *error) {
+    char found[LAB_SHAPE_TEXT], wanted[LAB_SHAPE_TEXT];
+    const lab_array *array = find(file, info->name);
+    lab_shape_text(info->rank, info->shape, wanted);
+    if (!array) {
+        return lab_fail(error, LOCUS_ERROR_IO, NULL, "%s: has no tensor '%s', which the encoding needs (%s)", path,
+                        info->name, wanted);
+    }
+    if (array->dtype != LAB_F32 && array->dtype != LAB_F64) {
+        return lab_fail(error, LOCUS_ERROR_IO, NULL,
+                        "%s: tensor '%s' holds integers; floating-point numbers are needed", path, info->name);
+    }
+    if (array->rank != info->rank || memcmp(array->shape, info->shape, info->rank * sizeof *info->shape) != 0) {
+        lab_shape_text(array->rank, array->shape, found);
+        return lab_fail(error, LOCUS_ERROR_IO, NULL, "%s: tensor '%s' has shape %s, the encoding needs %s", path,
+                        info->name, found, wanted);
+    }
+    for (size_t i = 0; i < lab_array_count(array); i++) {
+        values[i] = lab_array_at(array, i);
+        if (!isfinite(values[i])) {
+            return lab_fail(error, LOCUS_ERROR_IO, NULL,
+                            "%s: tensor '%s' has an element that is not finite (number %zu)", path, info->name, i);
+        }
+    }
+    return LOCUS_OK;
+}
+
+static locus_status take_all(const lab_safetensors *file, const char *path, lab_bound *bound, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < bound->count && status == LOCUS_OK; i++)
+        status = take(file, path, &bound->infos[i], bound->values[i].data, error);
+    return status;
+}
+
+/* The model dimension of a table in the file ("table", "0.table", …), or 0. */
+static size_t table_dim(const lab_safetensors *file) {
+    for (size_t i = 0; i < file->count; i++) {
+        const lab_array *array = &file->arrays[i];
+        if (array->rank == 2 && (strcmp(array->name, "table") == 0 || lab_name_ends(array->name, ".table")))
+            return (size_t)array->shape[1];
+    }
+    return 0;
+}
+
+/* ---- all in one ---- */
+
 #define MODEL_DIM_MOST 65536
 
 /* Even dimensions, which every encoding takes. */
@@ -80,7 +141,7 @@ static void complete_shape(locus_shape *shape, const lab_safetensors *file) {
     shape->heads = shape->heads ? shape->heads : 1;
     shape->head_dim = shape->head_dim ? shape->head_dim : 2;
     if (shape->model_dim == 0) {
-        const size_t width = shape->heads * shape->head_dim, table = lab_table_dim(file);
+        const size_t width = shape->heads * shape->head_dim, table = table_dim(file);
         shape->model_dim = table ? table : width < MODEL_DIM_MOST ? width + width % 2 : MODEL_DIM_MOST;
     }
 }
@@ -94,8 +155,7 @@ locus_status lab_bound_open(lab_bound *bound, const locus_shape *shape, const ch
     if (status == LOCUS_OK)
         status = lab_bound_list(bound, error);
     if (status == LOCUS_OK)
-        status = path ? lab_parameters_take(&file, path, bound->infos, bound->values, bound->count, error)
-                      : lab_bound_draw(bound, seed, error);
+        status = path ? take_all(&file, path, bound, error) : lab_bound_draw(bound, seed, error);
     if (status == LOCUS_OK)
         status = lab_bound_bind(bound, error);
     lab_safetensors_close(&file);

@@ -29,7 +29,8 @@ void lab_bound_close(lab_bound *bound);
 
 /* lab_bound_list for `shape`, then values from `path`, or from `seed` if it is NULL, then lab_bound_bind. A dimension
  * of the shape that is 0 belongs to sites that the caller does not use: it is filled in, since terms there must still
- * have a shape; a table of the file decides the model's dimension. */
+ * have a shape; a table of the file decides the model's dimension. IO, naming `path` and the tensor: one is missing, or
+ * of another shape, holds integers, or a number that is not finite. */
 locus_status lab_bound_open(lab_bound *bound, const locus_shape *shape, const char *path, uint64_t seed,
                             locus_error *error);
 
