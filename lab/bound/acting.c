@@ -37,15 +37,11 @@ static size_t drop_terms(lab_spec *spec, keeps_term *keeps, size_t *kept) {
 
 static void copy_parameters(lab_bound *acting, const lab_bound *from, const size_t *kept) {
     for (size_t i = 0; i < acting->count; i++) {
-        size_t term, other;
+        size_t term;
         const char *name = lab_parameter_base(acting->infos[i].name, &term);
-        for (size_t j = 0; j < from->count; j++) {
-            const char *base = lab_parameter_base(from->infos[j].name, &other);
-            if (other == kept[term] && strcmp(base, name) == 0) {
-                memcpy(acting->values[i].data, from->values[j].data,
-                       locus_tensor_count(&acting->values[i]) * sizeof(double));
-            }
-        }
+        const locus_tensor *values = lab_bound_values(from, kept[term], name);
+        if (values)
+            memcpy(acting->values[i].data, values->data, locus_tensor_count(values) * sizeof(double));
     }
 }
 

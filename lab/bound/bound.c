@@ -76,6 +76,24 @@ locus_status lab_bound_bind(lab_bound *bound, locus_error *error) {
     return locus_binding_create(&bound->binding, bound->encoding, &bound->shape, bound->values, bound->count, error);
 }
 
+const char *lab_parameter_base(const char *name, size_t *term) {
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+    const bool prefixed = end != name && *end == '.';
+    *term = prefixed ? number : 0;
+    return prefixed ? end + 1 : name;
+}
+
+const locus_tensor *lab_bound_values(const lab_bound *bound, size_t term, const char *base) {
+    for (size_t i = 0; i < bound->count; i++) {
+        size_t own;
+        const char *name = lab_parameter_base(bound->infos[i].name, &own);
+        if (own == term && strcmp(name, base) == 0)
+            return &bound->values[i];
+    }
+    return NULL;
+}
+
 /* ---- values from a file ---- */
 
 /* By its own name or as checkpoints call it: "position." before the name. */

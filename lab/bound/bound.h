@@ -34,6 +34,13 @@ void lab_bound_close(lab_bound *bound);
 locus_status lab_bound_open(lab_bound *bound, const locus_shape *shape, const char *path, uint64_t seed,
                             locus_error *error);
 
+/* A parameter's name without its term, which *term receives: "2.angles" is "angles" of term 2; without a number the
+ * term is 0. */
+const char *lab_parameter_base(const char *name, size_t *term);
+
+/* The values of a term's parameter by that name; NULL: it has none. */
+const locus_tensor *lab_bound_values(const lab_bound *bound, size_t term, const char *base);
+
 /* The canonical text, from malloc, however long; NULL without memory. */
 char *lab_spec_of(const locus_encoding *encoding);
 

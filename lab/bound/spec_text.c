@@ -10,19 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *piece(const char *text, size_t length) {
-    char *copy = malloc(length + 1);
-    if (copy) {
-        memcpy(copy, text, length);
-        copy[length] = '\0';
-    }
-    return copy;
-}
-
-static locus_status no_memory(locus_error *error) {
-    return lab_fail_memory(error, "a spec");
-}
-
 /* Length up to one of the characters of `ends` outside parentheses. */
 static size_t span(const char *text, const char *ends) {
     size_t depth = 0, i = 0;
@@ -40,10 +27,10 @@ static locus_status read_options(lab_term *term, const char *at, const char *end
         if (term->count == LAB_TERM_OPTIONS_MAX)
             return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, NULL, "'%s' has more than %d options", term->name,
                             LAB_TERM_OPTIONS_MAX);
-        term->options[term->count].key = piece(at, key);
-        term->options[term->count++].value = piece(at + key + 1, length - key - 1);
+        term->options[term->count].key = strndup(at, key);
+        term->options[term->count++].value = strndup(at + key + 1, length - key - 1);
         if (!term->options[term->count - 1].key || !term->options[term->count - 1].value)
-            return no_memory(error);
+            return lab_fail_memory(error, "a spec");
         at += length + 1;
     }
     return 0;
@@ -53,11 +40,11 @@ static locus_status read_options(lab_term *term, const char *at, const char *end
 static locus_status read_term(lab_term *term, const char *at, size_t length, locus_error *error) {
     size_t name = strcspn(at, "( +");
     locus_encoding *own = NULL;
-    char *text = piece(at, length);
-    term->name = piece(at, name < length ? name : length);
+    char *text = strndup(at, length);
+    term->name = strndup(at, name < length ? name : length);
     if (!text || !term->name) {
         free(text);
-        return no_memory(error);
+        return lab_fail_memory(error, "a spec");
     }
     if (locus_encoding_parse(text, &own, NULL) == LOCUS_OK)
         term->sites = locus_encoding_sites(own);
@@ -69,7 +56,7 @@ static locus_status read_term(lab_term *term, const char *at, size_t length, loc
 locus_status lab_spec_open(lab_spec *spec, const locus_encoding *encoding, locus_error *error) {
     *spec = (lab_spec){0};
     char *text = lab_spec_of(encoding);
-    locus_status status = text ? LOCUS_OK : no_memory(error);
+    locus_status status = text ? LOCUS_OK : lab_fail_memory(error, "a spec");
     for (const char *at = text; text && *at && status == LOCUS_OK && spec->count < LAB_TERMS_MAX;) {
         size_t length = span(at, "+"), trimmed = length;
         while (trimmed > 0 && at[trimmed - 1] == ' ')
@@ -121,24 +108,24 @@ locus_status lab_term_set(lab_term *term, const char *key, const char *value, lo
             drop_option(term, i);
         return LOCUS_OK;
     }
-    char *copy = piece(value, strlen(value));
+    char *copy = strdup(value);
     if (i < term->count) {
         free(term->options[i].value);
         term->options[i].value = copy;
     } else if (i < LAB_TERM_OPTIONS_MAX) {
-        term->options[i].key = piece(key, strlen(key));
+        term->options[i].key = strdup(key);
         term->options[i].value = copy;
         term->count++;
     } else {
         free(copy);
     }
-    return copy && i < LAB_TERM_OPTIONS_MAX && term->options[i].key ? LOCUS_OK : no_memory(error);
+    return copy && i < LAB_TERM_OPTIONS_MAX && term->options[i].key ? LOCUS_OK : lab_fail_memory(error, "a spec");
 }
 
 locus_status lab_term_rename(lab_term *term, const char *name, locus_error *error) {
     free(term->name);
-    term->name = piece(name, strlen(name));
-    return term->name ? LOCUS_OK : no_memory(error);
+    term->name = strdup(name);
+    return term->name ? LOCUS_OK : lab_fail_memory(error, "a spec");
 }
 
 locus_status lab_spec_append(lab_spec *spec, const char *name, lab_term **term, locus_error *error) {
@@ -162,12 +149,4 @@ char *lab_spec_string(const lab_spec *spec) {
     }
     lab_text_close(out, &text);
     return text;
-}
-
-const char *lab_parameter_base(const char *name, size_t *term) {
-    char *end;
-    unsigned long number = strtoul(name, &end, 10);
-    const bool prefixed = end != name && *end == '.';
-    *term = prefixed ? number : 0;
-    return prefixed ? end + 1 : name;
 }

@@ -41,8 +41,4 @@ locus_status lab_spec_append(lab_spec *spec, const char *name, lab_term **term, 
 /* "name(key=value, …) + …", from malloc; NULL without memory. */
 char *lab_spec_string(const lab_spec *spec);
 
-/* A parameter's name without its term, which *term receives: "2.angles" is "angles" of term 2; without a number the
- * term is 0. */
-const char *lab_parameter_base(const char *name, size_t *term);
-
 #endif

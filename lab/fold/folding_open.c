@@ -66,17 +66,6 @@ static locus_status read_normal_form(lab_folding *folding, locus_error *error) {
     return status;
 }
 
-/* The source's tensor of that term and base name. */
-static const locus_tensor *source_tensor(const lab_folding *folding, size_t term, const char *name) {
-    for (size_t i = 0; i < folding->source->count; i++) {
-        size_t own;
-        const char *base = lab_parameter_base(folding->source->infos[i].name, &own);
-        if (own == term && strcmp(base, name) == 0)
-            return &folding->source->values[i];
-    }
-    return NULL;
-}
-
 /* The parameters of the other terms, and a learned decay's rate, from the source. */
 static locus_status copy_parameters(lab_folding *folding, locus_error *error) {
     lab_spec source;
@@ -86,7 +75,7 @@ static locus_status copy_parameters(lab_folding *folding, locus_error *error) {
     for (size_t i = 0; status == LOCUS_OK && i < folding->target.count; i++) {
         size_t term;
         const char *name = lab_parameter_base(folding->target.infos[i].name, &term);
-        const locus_tensor *from = source_tensor(folding, term < before ? term : folding->shape.term, name);
+        const locus_tensor *from = lab_bound_values(folding->source, term < before ? term : folding->shape.term, name);
         locus_tensor *to = &folding->target.values[i];
         if (!lab_folding_own(folding, i) && from && locus_tensor_count(from) == locus_tensor_count(to))
             memcpy(to->data, from->data, locus_tensor_count(to) * sizeof(double));
