@@ -58,19 +58,6 @@ static locus_status set_axes(lab_folding *folding, lab_term *term, locus_error *
     return status || equal ? status : lab_term_set(term, "split", split, error);
 }
 
-/* Drops all options but those of both. */
-static locus_status drop_rope(lab_term *term, locus_error *error) {
-    locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < term->count && status == LOCUS_OK;) {
-        const char *key = term->options[i].key;
-        if (strcmp(key, "side") == 0 || strcmp(key, "values") == 0)
-            i++;
-        else
-            status = lab_term_set(term, key, NULL, error);
-    }
-    return status;
-}
-
 locus_status lab_folding_algebraic_spec(lab_folding *folding, locus_error *error) {
     lab_term *term = lab_folding_term(folding);
     locus_status status = 0;
@@ -85,7 +72,7 @@ locus_status lab_folding_algebraic_spec(lab_folding *folding, locus_error *error
                         term->name);
     }
     const bool values = strcmp(term->name, "roper") == 0;
-    status = drop_rope(term, error);
+    status = lab_folding_strip(term, error);
     status = status ? status : lab_term_rename(term, "algebraic", error);
     status = status || !values ? status : lab_term_set(term, "values", "on", error);
     return status ? status : set_axes(folding, term, error);

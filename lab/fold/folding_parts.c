@@ -11,6 +11,18 @@ lab_term *lab_folding_term(lab_folding *folding) {
     return &folding->spec.terms[folding->shape.term];
 }
 
+locus_status lab_folding_strip(lab_term *term, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < term->count && status == LOCUS_OK;) {
+        const char *key = term->options[i].key;
+        if (strcmp(key, "side") == 0 || strcmp(key, "values") == 0)
+            i++;
+        else
+            status = lab_term_set(term, key, NULL, error);
+    }
+    return status;
+}
+
 locus_status lab_folding_parse(lab_folding *folding, locus_error *error) {
     lab_bound *target = &folding->target;
     char *text = lab_spec_string(&folding->spec);

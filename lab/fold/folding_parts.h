@@ -22,6 +22,8 @@ typedef struct lab_fold_block {
 lab_fold_block lab_folding_block(const lab_folding *folding, size_t index);
 
 lab_term *lab_folding_term(lab_folding *folding);
+/* Drops all options of a term but those that rotary encodings and generators share: side and values. */
+locus_status lab_folding_strip(lab_term *term, locus_error *error);
 /* Parses the spec and lists its parameters in folding->target, all zero. */
 locus_status lab_folding_parse(lab_folding *folding, locus_error *error);
 /* Base name of the target's parameter `index` if it belongs to the folded term, else NULL: "angles.1". */

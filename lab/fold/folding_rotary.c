@@ -16,20 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static locus_status keep_options(lab_term *term, const char *const *kept, locus_error *error) {
-    locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < term->count && status == LOCUS_OK;) {
-        const char *const *name = kept;
-        while (*name && strcmp(*name, term->options[i].key) != 0)
-            name++;
-        if (*name)
-            i++;
-        else
-            status = lab_term_set(term, term->options[i].key, NULL, error);
-    }
-    return status;
-}
-
 static locus_status rope_spec(lab_term *term, bool half, locus_error *error) {
     const char *rotate = lab_term_option(term, "rotate", "");
     bool proportional = strncmp(rotate, "proportional", 12) == 0;
@@ -56,7 +42,6 @@ static locus_status split_decay(lab_folding *folding, const char *decay, locus_e
 }
 
 static locus_status single_rope_spec(lab_folding *folding, bool half, locus_error *error) {
-    static const char *const kept[] = {"side", "values", NULL};
     lab_term *term = lab_folding_term(folding);
     const locus_fold_shape *shape = &folding->shape;
     char rotate[24], decay[64] = "";
@@ -79,7 +64,7 @@ static locus_status single_rope_spec(lab_folding *folding, bool half, locus_erro
     snprintf(decay, sizeof decay, "%s", lab_term_option(term, "decay", ""));
     snprintf(rotate, sizeof rotate, "%zu", 2 * shape->pairs);
     locus_status status = lab_term_rename(term, "rope", error);
-    status = status ? status : keep_options(term, kept, error);
+    status = status ? status : lab_folding_strip(term, error);
     status = status ? status : lab_term_set(term, "learned", "on", error);
     status = status ? status : lab_term_set(term, "pairs", half ? "half" : NULL, error);
     status = status ? status : lab_term_set(term, "rotate", 2 * shape->pairs < shape->head_dim ? rotate : NULL, error);
