@@ -2,6 +2,7 @@
 /* Parses options from declarative tables. See options.h for the rules. Every failure is one line that says which
  * command, what is wrong, and what to do; parsing never guesses. */
 #include "options.h"
+#include "bound/spec_text.h"
 #include "foreign_options.h"
 #include "io/word_distance.h"
 #include "output.h"
@@ -154,15 +155,6 @@ static int check_number(const cli_command *command, const cli_option *option, co
     return 0;
 }
 
-size_t cli_item_length(const char *text) {
-    size_t depth = 0, i = 0;
-    for (; text[i] && (text[i] != ',' || depth > 0); i++) {
-        depth += text[i] == '(';
-        depth -= text[i] == ')' && depth > 0;
-    }
-    return i;
-}
-
 static void free_items(cli_given *given) {
     for (size_t i = 0; i < given->item_count; i++)
         free(given->items[i]);
@@ -177,7 +169,7 @@ static int split_list(const cli_command *command, const cli_option *option, cli_
     free_items(given);
     given->items = allocate(CLI_MAX_LIST * sizeof *given->items);
     for (const char *at = given->text;; at++) {
-        size_t length = cli_item_length(at), space = strspn(at, " ");
+        size_t length = lab_spec_span(at, ","), space = strspn(at, " ");
         space = space > length ? length : space;
         size_t end = length;
         while (end > space && at[end - 1] == ' ')

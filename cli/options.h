@@ -72,8 +72,6 @@ size_t cli_list(const cli_arguments *arguments, const char *name, char ***items)
 /* As if an own option of the command had been given with this value: 0, or 2 after one line on standard error. `value`
  * must outlive `arguments`. */
 int cli_set(cli_arguments *arguments, const char *name, const char *value);
-/* Length of the item of a list that begins at `text`: up to a comma outside parentheses. */
-size_t cli_item_length(const char *text);
 /* The first option that was given and is none of those that spaces part; NULL: all are. */
 const char *cli_given_beside(const cli_arguments *arguments, const char *names);
 /* 0 if the option was given (or has a default); else 2 after one line on standard error. */

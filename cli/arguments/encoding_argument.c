@@ -2,6 +2,7 @@
 /* Parses, parametrises and binds the encoding of a command; reads and writes its arrays. */
 #include "encoding_argument.h"
 #include "bound/position_text.h"
+#include "bound/spec_text.h"
 #include "command.h"
 #include "io/npy.h"
 #include "output.h"
@@ -27,15 +28,8 @@ static int parse(lab_bound *encoding, const char *spec) {
 
 /* "rope / none", "3*rope": what begins with a count, or has a slash outside parentheses. */
 static bool is_pattern(const char *text) {
-    size_t depth = 0;
     const size_t digits = strspn(text, " 0123456789");
-    for (const char *at = text; *at; at++) {
-        depth += *at == '(';
-        depth -= *at == ')' && depth > 0;
-        if (*at == '/' && depth == 0)
-            return true;
-    }
-    return digits > 0 && text[digits] == '*';
+    return text[lab_spec_span(text, "/")] == '/' || (digits > 0 && text[digits] == '*');
 }
 
 static int take_layer(lab_bound *encoding, const cli_arguments *arguments, const locus_pattern *pattern) {

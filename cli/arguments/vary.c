@@ -2,6 +2,7 @@
 /* See vary.h. */
 #include "vary.h"
 
+#include "bound/spec_text.h"
 #include "output.h"
 #include "task_table.h"
 
@@ -34,7 +35,7 @@ static int find_option(const char *text, const cli_option **found) {
 
 static int take_values(struct cli_vary_axis *axis, const char *text, const char *whole) {
     for (const char *at = text;; at++) {
-        const size_t length = cli_item_length(at);
+        const size_t length = lab_spec_span(at, ",");
         if (length == 0)
             return cli_usage_error("--vary: '%s' has an empty value", whole);
         if (axis->count == CLI_VARY_POINTS)

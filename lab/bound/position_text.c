@@ -4,6 +4,7 @@
 #include "bound/position_text.h"
 
 #include "bound/position_reals.h"
+#include "bound/spec_text.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/npy.h"
@@ -147,27 +148,16 @@ static locus_status bad_item(const lab_position_reader *r, size_t offset, const 
     return status;
 }
 
-/* The end of the item at `text`: a comma outside parentheses, or the end. */
-static const char *item_end(const char *text) {
-    size_t depth = 0;
-    for (; *text && (*text != ',' || depth > 0); text++) {
-        depth += *text == '(';
-        depth -= *text == ')' && depth > 0;
-    }
-    return text;
-}
-
 static locus_status read_list(lab_position_reader *r) {
     size_t count = 1;
-    for (const char *c = item_end(r->text); *c; c = item_end(c + 1))
+    for (const char *c = r->text + lab_spec_span(r->text, ","); *c; c += 1 + lab_spec_span(c + 1, ","))
         count++;
     char *copy = malloc(strlen(r->text) + 1);
     locus_status status = copy ? reserve_paths(r, count)
                                : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
     for (const char *at = r->text; status == LOCUS_OK; at++) {
         locus_error error = {.offset = -1};
-        const char *end = item_end(at);
-        size_t length = (size_t)(end - at);
+        const size_t length = lab_spec_span(at, ",");
         memcpy(copy, at, length);
         copy[length] = '\0';
         if (locus_path_parse(r->list->group, copy, &r->list->paths[r->list->count], &error) != LOCUS_OK) {
@@ -175,7 +165,7 @@ static locus_status read_list(lab_position_reader *r) {
             break;
         }
         r->list->count++;
-        at = end;
+        at += length;
         if (!*at)
             break;
     }

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Length up to one of the characters of `ends` outside parentheses. */
-static size_t span(const char *text, const char *ends) {
+size_t lab_spec_span(const char *text, const char *ends) {
     size_t depth = 0, i = 0;
     for (; text[i] && (depth > 0 || !strchr(ends, text[i])); i++) {
         depth += text[i] == '(';
@@ -23,7 +22,7 @@ static size_t span(const char *text, const char *ends) {
 static locus_status read_options(lab_term *term, const char *at, const char *end, locus_error *error) {
     while (at < end) {
         at += strspn(at, " ");
-        size_t length = span(at, ",)"), key = strcspn(at, "=");
+        size_t length = lab_spec_span(at, ",)"), key = strcspn(at, "=");
         if (term->count == LAB_TERM_OPTIONS_MAX)
             return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, NULL, "'%s' has more than %d options", term->name,
                             LAB_TERM_OPTIONS_MAX);
@@ -58,7 +57,7 @@ locus_status lab_spec_open(lab_spec *spec, const locus_encoding *encoding, locus
     char *text = lab_spec_of(encoding);
     locus_status status = text ? LOCUS_OK : lab_fail_memory(error, "a spec");
     for (const char *at = text; text && *at && status == LOCUS_OK && spec->count < LAB_TERMS_MAX;) {
-        size_t length = span(at, "+"), trimmed = length;
+        size_t length = lab_spec_span(at, "+"), trimmed = length;
         while (trimmed > 0 && at[trimmed - 1] == ' ')
             trimmed--;
         status = read_term(&spec->terms[spec->count++], at, trimmed, error);

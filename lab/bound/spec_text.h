@@ -24,6 +24,9 @@ typedef struct lab_spec {
     lab_term terms[LAB_TERMS_MAX];
 } lab_spec;
 
+/* Length of a text up to one of the characters of `ends` outside parentheses, or its end. */
+size_t lab_spec_span(const char *text, const char *ends);
+
 /* MEMORY, or UNSUPPORTED beyond the counts above. Close it in either case. */
 locus_status lab_spec_open(lab_spec *spec, const locus_encoding *encoding, locus_error *error);
 void lab_spec_close(lab_spec *spec);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "bound/spec_text.h"
 #include "command.h"
 #include "golden/planted_store.h"
 #include "options.h"
@@ -306,10 +307,10 @@ static void limits_are_within(void **state) {
 
 static void items_end_at_commas_outside_parentheses(void **state) {
     (void)state;
-    assert_int_equal(cli_item_length(""), 0);
-    assert_int_equal(cli_item_length("a(b,(c,d),e),f"), 12);
-    assert_int_equal(cli_item_length(")a,b"), 2);
-    assert_int_equal(cli_item_length("a(b,c"), 5);
+    assert_int_equal(lab_spec_span("", ","), 0);
+    assert_int_equal(lab_spec_span("a(b,(c,d),e),f", ","), 12);
+    assert_int_equal(lab_spec_span(")a,b", ","), 2);
+    assert_int_equal(lab_spec_span("a(b,c", ","), 5);
 }
 
 /* An option that was given beside others; one that is set as if it had been. */
