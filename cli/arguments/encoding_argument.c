@@ -103,10 +103,6 @@ int cli_positions_read(lab_position_list *list, const cli_arguments *arguments, 
     return cli_fault.status == LOCUS_ERROR_ARGUMENT ? cli_refusal(&cli_fault) : cli_error_in(text, &cli_fault);
 }
 
-int cli_positions_one_sequence(locus_positions **positions, const lab_position_list *list) {
-    return cli_done(lab_positions_one_sequence(positions, list, &cli_fault));
-}
-
 /* ---- arrays ---- */
 
 /* Finds the first number that is not finite, or is beyond `most`: in *value, and where it stands as text. */

@@ -35,8 +35,6 @@ int cli_encoding_bind(lab_bound *encoding, const cli_arguments *arguments, const
  * 0 and filled, else the exit status after a line: 2 for what cannot be read, 1 for what is wrong in a file. */
 int cli_positions_read(lab_position_list *list, const cli_arguments *arguments, const char *option,
                        const locus_group *group);
-/* The positions of one sequence that fills a buffer. */
-int cli_positions_one_sequence(locus_positions **positions, const lab_position_list *list);
 
 /* A plan for --length; `keys` NULL: keys stand where queries stand. 0, else the exit status after a line. */
 int cli_encoding_plan(const lab_bound *encoding, const locus_positions *queries, const locus_positions *keys,

@@ -11,7 +11,7 @@ static int transform(const lab_bound *encoding, const lab_position_list *list, b
     const locus_role role = encoding->keys_only ? LOCUS_ROLE_KEY : LOCUS_ROLE_QUERY;
     const locus_tensor tensor = lab_array_tensor(x);
     const locus_execution execution = cli_execution();
-    int status = cli_positions_one_sequence(&positions, list);
+    int status = cli_done(lab_positions_one_sequence(&positions, list, &cli_fault));
     status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
     if (status == 0 &&
         lab_apply(plan, role, inverse ? LOCUS_INVERSE : LOCUS_FORWARD, &tensor, &execution, &cli_fault) != LOCUS_OK)

@@ -202,9 +202,9 @@ static int make_plan(attend_job *job) {
                                .kv_heads = (size_t)in[KEY].shape[1]};
     locus_positions *queries = NULL, *keys = NULL;
     int status = cli_encoding_bind(&job->encoding, job->arguments, &shape);
-    status = status ? status : cli_positions_one_sequence(&queries, &job->query_positions);
+    status = status ? status : cli_done(lab_positions_one_sequence(&queries, &job->query_positions, &cli_fault));
     if (status == 0 && job->key_positions.count)
-        status = cli_positions_one_sequence(&keys, &job->key_positions);
+        status = cli_done(lab_positions_one_sequence(&keys, &job->key_positions, &cli_fault));
     status = status ? status : cli_encoding_plan(&job->encoding, queries, keys, &job->plan);
     locus_positions_destroy(&queries);
     locus_positions_destroy(&keys);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus plot frequencies: how fast the pairs of several encodings turn. locus plot table: the vectors that an
  * encoding adds to tokens. */
+#include "bound/encoded.h"
 #include "command.h"
 #include "encoding_argument.h"
 #include "figures/figure.h"
@@ -86,30 +87,17 @@ const cli_command cli_command_plot_frequencies = {
 
 /* ---- plot table ---- */
 
-/* What is added to zeros, of whichever of both sites the encoding acts at. */
-static int compute_table(const lab_bound *encoding, const lab_position_list *list, double *values) {
-    locus_positions *positions = NULL;
-    locus_plan *plan = NULL;
-    const bool encoded = (locus_encoding_sites(encoding->encoding) & LOCUS_SITE_ENCODED) != 0;
-    const locus_role role = encoded ? LOCUS_ROLE_ENCODED : LOCUS_ROLE_TOKEN;
-    locus_tensor table = locus_tensor_view(values, LOCUS_FLOAT64, 2,
-                                           (int64_t[]){(int64_t)list->count, (int64_t)encoding->shape.model_dim});
-    int status = cli_positions_one_sequence(&positions, list);
-    status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
-    status = status ? status : cli_done(lab_apply(plan, role, LOCUS_FORWARD, &table, NULL, &cli_fault));
-    locus_plan_destroy(&plan);
-    locus_positions_destroy(&positions);
-    return status;
-}
-
+/* Of whichever of both sites the encoding acts at. */
 static int draw_table(cli_arguments *arguments, const lab_bound *encoding, const lab_position_list *list) {
+    const bool encoded = (locus_encoding_sites(encoding->encoding) & LOCUS_SITE_ENCODED) != 0;
+    lab_array rows;
     char title[160];
-    double *values = calloc(list->count * encoding->shape.model_dim + 1, sizeof *values);
-    int status = values ? compute_table(encoding, list, values) : cli_failure("out of memory for a table");
-    const lab_table_values table = {list->count, encoding->shape.model_dim, values};
+    int status =
+        cli_done(lab_encoded_rows(&rows, encoding, list, encoded ? LOCUS_ROLE_ENCODED : LOCUS_ROLE_TOKEN, &cli_fault));
+    const lab_table_values table = {list->count, encoding->shape.model_dim, rows.data};
     locus_encoding_text(encoding->encoding, title, sizeof title);
     status = status ? status : cli_done(lab_figure_table(&table, title, cli_text(arguments, "output"), &cli_fault));
-    free(values);
+    lab_array_free(&rows);
     return status;
 }
 

@@ -17,6 +17,11 @@ static locus_status plan_sequence(const lab_bound *bound, const lab_position_lis
 locus_status lab_encoded_table(lab_array *out, const lab_bound *bound, const lab_position_list *list,
                                locus_error *error) {
     const bool tokens = (locus_encoding_sites(bound->encoding) & LOCUS_SITE_EMBEDDING) != 0;
+    return lab_encoded_rows(out, bound, list, tokens ? LOCUS_ROLE_TOKEN : LOCUS_ROLE_ENCODED, error);
+}
+
+locus_status lab_encoded_rows(lab_array *out, const lab_bound *bound, const lab_position_list *list, locus_role role,
+                              locus_error *error) {
     const int64_t shape[2] = {(int64_t)list->count, (int64_t)bound->shape.model_dim};
     locus_plan *plan = NULL;
     *out = (lab_array){0};
@@ -25,7 +30,7 @@ locus_status lab_encoded_table(lab_array *out, const lab_bound *bound, const lab
         status = lab_array_create(out, LAB_F64, 2, shape, error);
     const locus_tensor x = lab_array_tensor(out);
     if (status == LOCUS_OK)
-        status = lab_apply(plan, tokens ? LOCUS_ROLE_TOKEN : LOCUS_ROLE_ENCODED, LOCUS_FORWARD, &x, NULL, error);
+        status = lab_apply(plan, role, LOCUS_FORWARD, &x, NULL, error);
     locus_plan_destroy(&plan);
     return status;
 }
