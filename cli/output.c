@@ -170,6 +170,10 @@ int cli_error_in(const char *text, const locus_error *error) {
     return status;
 }
 
+int cli_done_in(const char *text, locus_status status) {
+    return status == LOCUS_OK ? 0 : cli_error_in(text, &cli_fault);
+}
+
 bool cli_colour(FILE *stream) {
     const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(fileno(stream)) && !(none && none[0]) && !(term && strcmp(term, "dumb") == 0);

@@ -40,6 +40,8 @@ int cli_done(locus_status status);
 int cli_refusal(const locus_error *error);
 /* As cli_error for an error about `text`: if the error has an offset, the text and a caret line follow. */
 int cli_error_in(const char *text, const locus_error *error);
+/* As cli_done, of a call that read `text`: by cli_error_in. */
+int cli_done_in(const char *text, locus_status status);
 /* One line "locus: …" on standard error that is no error; not with --quiet. */
 void cli_note(const char *format, ...) CLI_PRINTF(1, 2);
 

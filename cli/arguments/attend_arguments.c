@@ -24,10 +24,6 @@ static bool has_option(const locus_attention_kind_info *kind, const char *name) 
     return false;
 }
 
-static int parse(const char *text, locus_attention_kind **kind) {
-    return locus_attention_kind_parse(text, kind, &cli_fault) == LOCUS_OK ? 0 : cli_error_in(text, &cli_fault);
-}
-
 /* `name` with the options that stand beside it on the line. */
 static int add_parts(const cli_arguments *arguments, const char *name, locus_attention_kind **kind) {
     char text[256];
@@ -52,12 +48,12 @@ static int add_parts(const cli_arguments *arguments, const char *name, locus_att
         return 0;
     (void)snprintf(text + used, sizeof text - used, ")");
     locus_attention_kind_destroy(kind);
-    return parse(text, kind);
+    return cli_done_in(text, locus_attention_kind_parse(text, kind, &cli_fault));
 }
 
 int cli_attention_read(const cli_arguments *arguments, locus_attention_kind **kind) {
     const char *given = cli_text(arguments, "attention"), *name = given ? given : "softmax";
-    const int status = parse(name, kind);
+    const int status = cli_done_in(name, locus_attention_kind_parse(name, kind, &cli_fault));
     return status ? status : add_parts(arguments, name, kind);
 }
 

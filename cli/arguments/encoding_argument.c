@@ -22,10 +22,6 @@ char *cli_encoding_text(const locus_encoding *encoding) {
     return text;
 }
 
-static int parse(lab_bound *encoding, const char *spec) {
-    return lab_bound_parse(encoding, spec, &cli_fault) == LOCUS_OK ? 0 : cli_error_in(spec, &cli_fault);
-}
-
 /* "rope / none", "3*rope": what begins with a count, or has a slash outside parentheses. */
 static bool is_pattern(const char *text) {
     const size_t digits = strspn(text, " 0123456789");
@@ -40,7 +36,7 @@ static int take_layer(lab_bound *encoding, const cli_arguments *arguments, const
     }
     const size_t layer = (size_t)cli_integer(arguments, "layer");
     char *text = cli_encoding_text(locus_pattern_encoding(pattern, locus_pattern_layer(pattern, layer)));
-    int status = text ? parse(encoding, text) : 1;
+    int status = text ? cli_done_in(text, lab_bound_parse(encoding, text, &cli_fault)) : 1;
     free(text);
     return status;
 }
@@ -53,10 +49,9 @@ int cli_encoding_read_spec(lab_bound *encoding, const cli_arguments *arguments, 
     locus_pattern *pattern = NULL;
     *encoding = (lab_bound){0};
     if (!is_pattern(spec))
-        return parse(encoding, spec);
-    if (locus_pattern_parse(spec, &pattern, &cli_fault) != LOCUS_OK)
-        return cli_error_in(spec, &cli_fault);
-    int status = take_layer(encoding, arguments, pattern);
+        return cli_done_in(spec, lab_bound_parse(encoding, spec, &cli_fault));
+    int status = cli_done_in(spec, locus_pattern_parse(spec, &pattern, &cli_fault));
+    status = status ? status : take_layer(encoding, arguments, pattern);
     locus_pattern_destroy(&pattern);
     return status;
 }

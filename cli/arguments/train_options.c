@@ -21,9 +21,7 @@ static bool put_shared_heads(const cli_arguments *arguments, lab_model_config *m
 
 static int put_attention(const cli_arguments *arguments, lab_model_config *model) {
     const char *text = cli_text(arguments, "attention");
-    if (text && lab_model_attention(model, text, &cli_fault) != LOCUS_OK)
-        return cli_error_in(text, &cli_fault);
-    return 0;
+    return text ? cli_done_in(text, lab_model_attention(model, text, &cli_fault)) : 0;
 }
 
 static bool put_layers(const cli_arguments *arguments, lab_model_config *model) {

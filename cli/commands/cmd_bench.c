@@ -85,11 +85,12 @@ static int bench_apply(bench *b) {
     int status = cli_done(lab_bench_negation(&b->how, tokens, &floor, &cli_fault));
     if (status == 0)
         report_apply(b, table, "(negation in place)", &floor, floor.best);
-    for (size_t i = 0; i < b->encoding_count && status == 0; i++)
-        if (lab_bench_apply(&b->how, b->encodings[i], tokens, &m, &cli_fault) != LOCUS_OK)
-            status = cli_error_in(b->encodings[i], &cli_fault);
-        else if (m.best > 0)
-            report_apply(b, table, b->encodings[i], &m, floor.best);
+    for (size_t i = 0; i < b->encoding_count && status == 0; i++) {
+        const char *spec = b->encodings[i];
+        status = cli_done_in(spec, lab_bench_apply(&b->how, spec, tokens, &m, &cli_fault));
+        if (status == 0 && m.best > 0)
+            report_apply(b, table, spec, &m, floor.best);
+    }
     return print_part(b, status, table, "operators on %zu tokens, %zu heads of %zu, float32, in place", tokens,
                       b->how.shape.heads, b->how.shape.head_dim);
 }
@@ -191,8 +192,7 @@ static int bench_step(bench *b) {
 
 static int check_spec(const char *spec) {
     locus_encoding *encoding = NULL;
-    const bool good = locus_encoding_parse(spec, &encoding, &cli_fault) == LOCUS_OK;
-    const int status = good ? 0 : cli_error_in(spec, &cli_fault);
+    const int status = cli_done_in(spec, locus_encoding_parse(spec, &encoding, &cli_fault));
     locus_encoding_destroy(&encoding);
     return status;
 }
@@ -206,11 +206,11 @@ static int check(const bench *b, const char *wanted) {
     int status = cli_list_integers(b->arguments, "lengths", 1, 1 << 20, &lengths, &count);
     for (size_t i = 0; status == 0 && attention && i < count; i++)
         longest = (size_t)lengths[i] > longest ? (size_t)lengths[i] : longest;
-    for (size_t i = 0; status == 0 && i < b->encoding_count; i++)
-        if (!apply && !attention)
-            status = check_spec(b->encodings[i]);
-        else if (lab_bench_check(&b->how, b->encodings[i], longest, &cli_fault) != LOCUS_OK)
-            status = cli_error_in(b->encodings[i], &cli_fault);
+    for (size_t i = 0; status == 0 && i < b->encoding_count; i++) {
+        const char *spec = b->encodings[i];
+        status = apply || attention ? cli_done_in(spec, lab_bench_check(&b->how, spec, longest, &cli_fault))
+                                    : check_spec(spec);
+    }
     return status;
 }
 

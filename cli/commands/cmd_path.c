@@ -14,16 +14,13 @@ typedef struct path_job {
     int64_t length, distance;
 } path_job;
 
-static int read_path(const path_job *job, const char *text, locus_path **path) {
-    return locus_path_parse(job->group, text, path, &cli_fault) == LOCUS_OK ? 0 : cli_error_in(text, &cli_fault);
-}
-
 static int read_operands(path_job *job, const cli_arguments *arguments) {
     char *const *words = arguments->operands;
-    if (locus_group_parse(words[0], &job->group, &cli_fault) != LOCUS_OK)
-        return cli_error_in(words[0], &cli_fault);
-    int status = read_path(job, words[1], &job->first);
-    return status || arguments->operand_count < 3 ? status : read_path(job, words[2], &job->second);
+    locus_path **const paths[] = {&job->first, &job->second};
+    int status = cli_done_in(words[0], locus_group_parse(words[0], &job->group, &cli_fault));
+    for (size_t i = 1; status == 0 && i < arguments->operand_count; i++)
+        status = cli_done_in(words[i], locus_path_parse(job->group, words[i], paths[i - 1], &cli_fault));
+    return status;
 }
 
 static int compute(path_job *job) {

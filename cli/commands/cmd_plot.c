@@ -13,11 +13,6 @@
 #define FACTOR_DIM 32 /* head dimensions for each coordinate of the group, unless said */
 #define MOST_GENERATORS 24
 
-/* A path given as text; a text that cannot be parsed is bad usage. */
-static int parse_path(const locus_group *group, const char *text, locus_path **path) {
-    return locus_path_parse(group, text, path, &cli_fault) == LOCUS_OK ? 0 : cli_error_in(text, &cli_fault);
-}
-
 /* ---- plot group ---- */
 
 static int run_group(cli_arguments *arguments) {
@@ -27,10 +22,12 @@ static int run_group(cli_arguments *arguments) {
     int status = cli_need_picture(arguments);
     if (status == 0 && (from_text != NULL) != (to_text != NULL))
         status = cli_usage_error("plot group: --from and --to go together: a relative path has two ends");
-    if (status == 0 && locus_group_parse(arguments->operands[0], &group, &cli_fault) != LOCUS_OK)
-        status = cli_error_in(arguments->operands[0], &cli_fault);
-    status = status || !from_text ? status : parse_path(group, from_text, &from);
-    status = status || !to_text ? status : parse_path(group, to_text, &to);
+    if (status == 0)
+        status = cli_done_in(arguments->operands[0], locus_group_parse(arguments->operands[0], &group, &cli_fault));
+    if (status == 0 && from_text)
+        status = cli_done_in(from_text, locus_path_parse(group, from_text, &from, &cli_fault));
+    if (status == 0 && to_text)
+        status = cli_done_in(to_text, locus_path_parse(group, to_text, &to, &cli_fault));
     status = status ? status : cli_done(lab_figure_group(group, from, to, cli_text(arguments, "output"), &cli_fault));
     locus_path_destroy(&from);
     locus_path_destroy(&to);
@@ -127,6 +124,7 @@ static int run_similarity(cli_arguments *arguments) {
     plot_job job;
     lab_position_list list = {0};
     locus_path *origin = NULL;
+    const char *centre = cli_text(arguments, "origin");
     int status = open_job(&job, arguments);
     status = status ? status : cli_require(arguments, "positions");
     status = status ? status : cli_require(arguments, "origin");
@@ -135,7 +133,8 @@ static int run_similarity(cli_arguments *arguments) {
         status = cli_usage_error("plot similarity: --positions %s: whole positions are needed, they are drawn as paths",
                                  cli_text(arguments, "positions"));
     }
-    status = status ? status : parse_path(job.group, cli_text(arguments, "origin"), &origin);
+    if (status == 0)
+        status = cli_done_in(centre, locus_path_parse(job.group, centre, &origin, &cli_fault));
     status = status ? status : draw_similarity(&job, &list, origin);
     locus_path_destroy(&origin);
     lab_position_list_free(&list);
