@@ -45,6 +45,28 @@ const cli_option *cli_option_at(const cli_command *command, size_t index) {
     return NULL;
 }
 
+size_t cli_option_find(const cli_command *command, const char *name) {
+    const cli_option *option;
+    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++)
+        if (strcmp(option->name, name) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+const cli_option *cli_option_of_word(const cli_command *command, const char *word, size_t *index) {
+    const cli_option *option;
+    size_t length = strcspn(word + 2, "=");
+    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
+        bool is_long = word[1] == '-' && strlen(option->name) == length && !strncmp(word + 2, option->name, length);
+        bool is_short = word[1] != '-' && option->letter && word[1] == option->letter && word[2] == '\0';
+        if (is_long || is_short) {
+            *index = i;
+            return option;
+        }
+    }
+    return NULL;
+}
+
 /* ---- memory: a program that cannot hold its own command line says so and ends ---- */
 
 static void *allocate(size_t bytes) {
@@ -283,26 +305,12 @@ static int unknown_option(const cli_command *command, const char *word) {
                            (int)strcspn(word, "="), word, command->name);
 }
 
-static const cli_option *find_option(const cli_command *command, const char *word, size_t *index) {
-    const cli_option *option;
-    size_t length = strcspn(word + 2, "=");
-    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
-        bool is_long = word[1] == '-' && strlen(option->name) == length && !strncmp(word + 2, option->name, length);
-        bool is_short = word[1] != '-' && option->letter && word[1] == option->letter && word[2] == '\0';
-        if (is_long || is_short) {
-            *index = i;
-            return option;
-        }
-    }
-    return NULL;
-}
-
 /* Takes the option at argv[*at] and its value. */
 static int take_option(cli_arguments *arguments, int argc, char **argv, int *at) {
     const cli_command *command = arguments->command;
     const char *word = argv[*at], *value = word[1] == '-' ? strchr(word, '=') : NULL;
     size_t index = 0;
-    const cli_option *option = find_option(command, word, &index);
+    const cli_option *option = cli_option_of_word(command, word, &index);
     if (!option)
         return unknown_option(command, word);
     cli_given *given = &arguments->values[index];
@@ -351,14 +359,11 @@ static int check_operands(const cli_arguments *arguments) {
 
 /* --format and its short form agree: json is both. */
 static int settle_format(cli_arguments *arguments) {
-    const cli_option *option;
-    cli_given *json = NULL, *format = NULL;
-    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
-        json = strcmp(option->name, "json") == 0 ? &arguments->values[i] : json;
-        format = strcmp(option->name, "format") == 0 ? &arguments->values[i] : format;
-    }
-    if (json == NULL || format == NULL)
+    const size_t of_json = cli_option_find(arguments->command, "json");
+    const size_t of_format = cli_option_find(arguments->command, "format");
+    if (of_json == SIZE_MAX || of_format == SIZE_MAX)
         return 0;
+    cli_given *json = &arguments->values[of_json], *format = &arguments->values[of_format];
     if (json->given && format->given && strcmp(format->text, "json") != 0) {
         return cli_usage_error("%s: --json and --format %s: one of them, please", arguments->command->name,
                                format->text);
@@ -400,12 +405,9 @@ void cli_arguments_free(cli_arguments *arguments) {
 /* ---- asking ---- */
 
 static size_t index_of(const cli_arguments *arguments, const char *name) {
-    const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++)
-        if (strcmp(option->name, name) == 0)
-            return i;
-    assert(option && "an option that the command's table does not have");
-    return 0;
+    const size_t index = cli_option_find(arguments->command, name);
+    assert(index != SIZE_MAX && "an option that the command's table does not have");
+    return index != SIZE_MAX ? index : 0;
 }
 
 bool cli_flag(const cli_arguments *arguments, const char *name) {

@@ -13,11 +13,7 @@
 /* ---- what a task has no use for ---- */
 
 bool cli_was_given(const cli_arguments *arguments, const char *name) {
-    const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++)
-        if (strcmp(option->name, name) == 0)
-            return cli_given_by_user(arguments, name);
-    return false;
+    return cli_option_find(arguments->command, name) != SIZE_MAX && cli_given_by_user(arguments, name);
 }
 
 const char *cli_list_kinds(const char *option, char text[160]) {
@@ -39,12 +35,11 @@ const char *cli_list_kinds(const char *option, char text[160]) {
 
 /* What the class has in the place of another kind's option, if this command has it. */
 static const char *instead_of(const cli_arguments *arguments, const lab_task_class *class, const char *name) {
-    const cli_option *option;
-    for (size_t i = 0; i < class->option_count; i++)
-        if (lab_word_among(name, class->options[i].instead_of))
-            for (size_t j = 0; (option = cli_option_at(arguments->command, j)) != NULL; j++)
-                if (strcmp(option->name, class->options[i].name) == 0)
-                    return option->name;
+    for (size_t i = 0; i < class->option_count; i++) {
+        const lab_option *own = &class->options[i];
+        if (lab_word_among(name, own->instead_of) && cli_option_find(arguments->command, own->name) != SIZE_MAX)
+            return own->name;
+    }
     return class->develops_on_test && strcmp(name, "dev-samples") == 0 ? "test-samples" : NULL;
 }
 

@@ -171,16 +171,12 @@ static void offer_command_options(const place *at, const cli_command *command) {
     }
 }
 
-/* The option that `word` is ("--name", "-n"), if it has a value. */
+/* The option that `word` is ("--name", "--name=value", "-n"), if it has a value. */
 static const cli_option *valued_option(const cli_command *command, const char *word) {
-    const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
-        const bool is_long = strncmp(word, "--", 2) == 0 && strcmp(word + 2, option->name) == 0;
-        const bool is_short = option->letter && word[0] == '-' && word[1] == option->letter && word[2] == '\0';
-        if ((is_long || is_short) && option->kind != CLI_FLAG)
-            return option;
-    }
-    return NULL;
+    size_t index;
+    const bool is_one = word[0] == '-' && word[1] != '\0';
+    const cli_option *option = is_one ? cli_option_of_word(command, word, &index) : NULL;
+    return option && option->kind != CLI_FLAG ? option : NULL;
 }
 
 /* The word of "SPEC [SPEC…]" that operand `index` is; "" beyond the last. */
@@ -207,12 +203,11 @@ static void answer_command(const cli_command *command, char *const *words, size_
         if (takes_value && strcmp(option->name, "store") == 0)
             store = words[i];
         operands += !takes_value && words[i][0] != '-';
-        option = takes_value ? NULL : valued_option(command, words[i]);
+        option = takes_value || strchr(words[i], '=') ? NULL : valued_option(command, words[i]);
     }
     const char *equals = strchr(at.word, '=');
     if (!option && strncmp(at.word, "--", 2) == 0 && equals) { /* --name=value, in one word */
-        snprintf(word, sizeof word, "%.*s", (int)(equals - at.word), at.word);
-        option = valued_option(command, word);
+        option = valued_option(command, at.word);
         at.word = equals + 1;
     }
     if (option) {
