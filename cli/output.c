@@ -145,18 +145,10 @@ int cli_refusal(const locus_error *error) {
                            error->message);
 }
 
-/* Short enough for a line of a terminal, and shown by it as it is. */
-static bool can_be_shown(const char *text) {
-    const size_t length = strlen(text);
-    bool shown = length <= 1000;
-    for (size_t at = 0; shown && at < length;)
-        at += lab_printable_at(text + at, length - at, &shown);
-    return shown;
-}
-
 int cli_error_in(const char *text, const locus_error *error) {
     int status = cli_error(error);
-    if (!follows && error->offset >= 0 && text && can_be_shown(text) && (size_t)error->offset <= strlen(text)) {
+    const bool fits = text && strlen(text) <= 1000 && lab_is_printable(text); /* into a terminal's line, as it is */
+    if (!follows && error->offset >= 0 && fits && (size_t)error->offset <= strlen(text)) {
         char before[1024];
         snprintf(before, sizeof before, "%.*s", (int)error->offset, text);
         char place[1024];

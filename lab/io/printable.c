@@ -35,6 +35,13 @@ size_t lab_printable_at(const char *text, size_t left, bool *shown) {
     return good ? bytes : 1;
 }
 
+bool lab_is_printable(const char *text) {
+    bool shown = true;
+    for (const char *end = text + strlen(text); shown && text < end;)
+        text += lab_printable_at(text, (size_t)(end - text), &shown);
+    return shown;
+}
+
 void lab_printable(char *text, const char *kept) {
     char *to = text;
     const char *end = text + strlen(text);

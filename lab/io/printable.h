@@ -13,6 +13,9 @@
  * only shows it. */
 size_t lab_printable_at(const char *text, size_t left, bool *shown);
 
+/* Whether a terminal only shows all of it. */
+bool lab_is_printable(const char *text);
+
 /* In place; a text does not grow. Characters that `kept` names stay as they are ("\n" of whole lines; "" for none). */
 void lab_printable(char *text, const char *kept);
 

@@ -6,22 +6,20 @@
 #include "io/fail.h"
 #include "io/printable.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the command of a task ---- */
 
+/* What a task is told otherwise, or not at all; and the job of the table, but for what only a table has. */
 typedef struct dropped {
-    const char *name; /* without dashes */
-    bool value;
+    const char *name;      /* without dashes */
+    bool value, of_tables; /* of_tables: only a table has it */
 } dropped;
 
-/* What a task or the table's job is told otherwise, or not at all. */
-static const dropped always[] = {{"list", false}, {"sbatch", false}, {"parallel", false},
-                                 {"store", true}, {"jobs", true},    {"threads", true}};
-/* What only a table has. */
-static const dropped of_tables[] = {
-    {"json", false}, {"format", true}, {"page", true}, {"no-page", false}, {"quiet", false}};
+static const dropped dropped_options[] = {
+    {"list", false, false}, {"sbatch", false, false}, {"parallel", false, false}, {"store", true, false},
+    {"jobs", true, false},  {"threads", true, false}, {"json", false, true},      {"format", true, true},
+    {"page", true, true},   {"no-page", false, true}, {"quiet", false, true}};
 
 /* Length of the word that begins at `at`: in quotes, or behind a backslash that is not, a space does not end it. */
 static size_t word_length(const char *at) {
@@ -44,10 +42,11 @@ static size_t words_of(const dropped *option, const char *word, size_t length) {
     return length == name + 2 ? 1 + (size_t)option->value : word[name + 2] == '=' ? 1 : 0;
 }
 
-static size_t words_among(const dropped *options, size_t count, const char *word, size_t length) {
+static size_t words_dropped(bool table, const char *word, size_t length) {
     size_t words = 0;
-    for (size_t i = 0; i < count && words == 0; i++)
-        words = words_of(&options[i], word, length);
+    for (size_t i = 0; i < sizeof dropped_options / sizeof *dropped_options && words == 0; i++)
+        if (!table || !dropped_options[i].of_tables)
+            words = words_of(&dropped_options[i], word, length);
     return words;
 }
 
@@ -58,9 +57,7 @@ static void print_words(FILE *out, const lab_sweep *sweep, bool table) {
     while (*at != '\0') {
         const size_t length = word_length(++at);
         if (skip == 0)
-            skip = words_among(always, sizeof always / sizeof *always, at, length);
-        if (skip == 0 && !table)
-            skip = words_among(of_tables, sizeof of_tables / sizeof *of_tables, at, length);
+            skip = words_dropped(table, at, length);
         if (skip == 0)
             fprintf(out, " %.*s", (int)length, at);
         skip -= skip > 0;
@@ -80,21 +77,11 @@ static void print_quoted(FILE *out, const char *text) {
 }
 
 /* A line feed would end a comment of the script, and what cannot be printed would be another path there. */
-static locus_status refuse_unprintable(const char *line, locus_error *error) {
-    char *shown = strdup(line);
-    if (shown == NULL)
-        return lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "out of memory");
-    lab_printable(shown, "");
-    const bool same = strcmp(shown, line) == 0;
-    free(shown);
-    return same ? LOCUS_OK
-                : lab_fail(error, LOCUS_ERROR_ARGUMENT, NULL,
-                           "the command line has characters that a script cannot show: choose other paths");
-}
-
 static locus_status refuse(const lab_sweep *sweep, locus_error *error) {
-    const locus_status status = refuse_unprintable(sweep->line, error);
-    return status != LOCUS_OK ? status : refuse_unprintable(sweep->parts, error);
+    return lab_is_printable(sweep->line) && lab_is_printable(sweep->parts)
+               ? LOCUS_OK
+               : lab_fail(error, LOCUS_ERROR_ARGUMENT, NULL,
+                          "the command line has characters that a script cannot show: choose other paths");
 }
 
 /* ---- Slurm ---- */

@@ -26,14 +26,7 @@ enum { FILES = sizeof files / sizeof *files };
 
 bool lab_run_name_fits(const char *name) {
     const size_t length = strnlen(name, MOST_NAME + 1);
-    bool fits = length > 0 && length <= MOST_NAME && name[0] != '.';
-    for (size_t at = 0; fits && at < length;) {
-        fits = name[at] != '/';
-        bool shown;
-        at += lab_printable_at(name + at, length - at, &shown);
-        fits = fits && shown;
-    }
-    return fits;
+    return length > 0 && length <= MOST_NAME && name[0] != '.' && strchr(name, '/') == NULL && lab_is_printable(name);
 }
 
 locus_status lab_run_name_check(const char *name, locus_error *error) {
