@@ -4,12 +4,12 @@
 #include "io/folder.h"
 #include "output.h"
 #include "samples/expression_lines.h"
+#include "samples/portrait.h"
 #include "samples/sample_lines.h"
-#include "samples/text_portrait.h"
 #include "stop.h"
-#include "task/own/pairs.h"
 #include "task/text_task.h"
 #include "task_options.h"
+#include "text/text_folder.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -45,10 +45,6 @@ static void measure_channel(look *at, size_t channel) {
     at->deviation[channel] = sqrt((double)squares / n - mean * mean) / 255;
 }
 
-static void add_numbers(cJSON *root, const char *name, const double *values, size_t count) {
-    lab_json_put(root, name, cJSON_CreateDoubleArray(values, (int)count));
-}
-
 static void fill_json(cJSON *root, const look *at) {
     cJSON_AddStringToObject(root, "subject", at->name);
     cJSON_AddStringToObject(root, "data", at->path);
@@ -65,8 +61,8 @@ static void fill_json(cJSON *root, const look *at) {
         cJSON_AddNumberToObject(one, "test", (double)at->test_counts[c]);
         lab_json_put(classes, NULL, one);
     }
-    add_numbers(root, "mean", at->mean, CHANNELS);
-    add_numbers(root, "deviation", at->deviation, CHANNELS);
+    lab_json_put(root, "mean", cJSON_CreateDoubleArray(at->mean, CHANNELS));
+    lab_json_put(root, "deviation", cJSON_CreateDoubleArray(at->deviation, CHANNELS));
     cJSON_AddNumberToObject(root, "chance", at->chance);
 }
 

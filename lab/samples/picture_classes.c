@@ -31,22 +31,6 @@ static locus_status read_picture(const char *path, size_t side, bool scales, uin
     return status;
 }
 
-/* The classes of the largest probabilities, the largest first; of equal ones the first. */
-static size_t best_classes(const float *probabilities, size_t classes, size_t best[LAB_PICTURE_SHOWN]) {
-    size_t count = 0;
-    for (; count < LAB_PICTURE_SHOWN && count < classes; count++) {
-        size_t largest = classes;
-        for (size_t c = 0; c < classes; c++) {
-            bool taken = false;
-            for (size_t k = 0; k < count; k++)
-                taken = taken || best[k] == c;
-            largest = !taken && (largest == classes || probabilities[c] > probabilities[largest]) ? c : largest;
-        }
-        best[count] = largest;
-    }
-    return count;
-}
-
 /* Those of the task, or what the run has kept. */
 static locus_status find_names(lab_picture_classes *of, const lab_train_config *config, locus_error *error) {
     of->names = config->task->class_names;
@@ -82,14 +66,25 @@ static locus_status classify(lab_picture_classes *of, lab_model *model, const la
 locus_status lab_picture_classes_make(lab_picture_classes *of, lab_model *model, const lab_train_config *config,
                                       char *const *paths, size_t count, locus_error *error) {
     *of = (lab_picture_classes){.count = count, .classes = config->model.classes};
-    locus_status status = find_names(of, config, error);
-    if (status == LOCUS_OK)
-        status = classify(of, model, config, paths, error);
-    return status;
+    const locus_status status = find_names(of, config, error);
+    return status != LOCUS_OK ? status : classify(of, model, config, paths, error);
 }
 
+/* The largest probability first; of equal ones the first. */
 size_t lab_picture_best(const lab_picture_classes *of, size_t picture, size_t best[LAB_PICTURE_SHOWN]) {
-    return best_classes(of->probabilities + picture * of->classes, of->classes, best);
+    const float *probabilities = of->probabilities + picture * of->classes;
+    size_t count = 0;
+    for (; count < LAB_PICTURE_SHOWN && count < of->classes; count++) {
+        size_t largest = of->classes;
+        for (size_t c = 0; c < of->classes; c++) {
+            bool taken = false;
+            for (size_t k = 0; k < count; k++)
+                taken = taken || best[k] == c;
+            largest = !taken && (largest == of->classes || probabilities[c] > probabilities[largest]) ? c : largest;
+        }
+        best[count] = largest;
+    }
+    return count;
 }
 
 void lab_picture_classes_free(lab_picture_classes *of) {

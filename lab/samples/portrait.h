@@ -44,6 +44,10 @@ lab_portray lab_portray_text; /* tokens, bytes and bytes per token of each set, 
 /* One image of a set, as a picture whose name says its format. */
 locus_status lab_images_write(const lab_images *images, size_t index, const char *path, locus_error *error);
 
+/* Token files that were just made: tokens, bytes and bytes per token of each set. `folder`: where they lie. */
+struct lab_text_facts;
+void lab_portray_token_files(lab_portrait *portrait, const char *folder, const struct lab_text_facts *facts);
+
 /* Expressions of a set that is there. */
 locus_status lab_portray_expression_set(lab_portrait *portrait, const lab_portrait_request *request,
                                         const lab_dataset *set, locus_error *error);

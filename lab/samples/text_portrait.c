@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What token files look like. */
-#include "samples/text_portrait.h"
+#include "samples/portrait.h"
 
 #include "io/fail.h"
 #include "task/text_task.h"
+#include "text/text_folder.h"
 #include "text/token_file.h"
 
 #include <stdlib.h>
@@ -16,7 +17,6 @@ static const char *kind_name(lab_tokenizer_kind kind) {
     return kind == LAB_TOKENIZER_SENTENCEPIECE ? "sentencepiece" : kind == LAB_TOKENIZER_BYTES ? "bytes" : "wordpiece";
 }
 
-/* `folder`: where they lie. */
 void lab_portray_token_files(lab_portrait *to, const char *folder, const lab_text_facts *facts) {
     static const char *const heads[] = {"set", ">tokens", ">bytes", ">bytes/token"};
     lab_table *table = lab_table_create(heads, sizeof heads / sizeof *heads);
