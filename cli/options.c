@@ -3,6 +3,7 @@
  * command, what is wrong, and what to do; parsing never guesses. */
 #include "options.h"
 #include "bound/spec_text.h"
+#include "figures/svg_file.h"
 #include "foreign_options.h"
 #include "io/word_distance.h"
 #include "output.h"
@@ -469,6 +470,15 @@ int cli_require(const cli_arguments *arguments, const char *name) {
     const cli_option *option = cli_option_at(arguments->command, index_of(arguments, name));
     return cli_usage_error("%s: --%s %s is missing; 'locus %s --help' shows an example", arguments->command->name, name,
                            option->value, arguments->command->name);
+}
+
+int cli_need_picture(const cli_arguments *arguments) {
+    const int status = cli_require(arguments, "output");
+    const char *path = cli_text(arguments, "output");
+    return status != 0 || lab_picture_named(path)
+               ? status
+               : cli_usage_error("%s: --output %s: must end in " LAB_PICTURE_ENDS ", its name is its format",
+                                 arguments->command->name, path);
 }
 
 int cli_list_integers(cli_arguments *arguments, const char *name, int64_t least, int64_t most, const int64_t **values,

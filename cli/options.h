@@ -76,6 +76,8 @@ int cli_set(cli_arguments *arguments, const char *name, const char *value);
 const char *cli_given_beside(const cli_arguments *arguments, const char *names);
 /* 0 if the option was given (or has a default); else 2 after one line on standard error. */
 int cli_require(const cli_arguments *arguments, const char *name);
+/* Refuses a missing --output, and a name that says no format of pictures (figures/svg_file.h): likewise. */
+int cli_need_picture(const cli_arguments *arguments);
 /* The items of a list as integers in [least, most]: 0 and filled, or 2 after one line on standard error. Owned by
  * `arguments`. */
 int cli_list_integers(cli_arguments *arguments, const char *name, int64_t least, int64_t most, const int64_t **values,

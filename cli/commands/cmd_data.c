@@ -147,8 +147,25 @@ static locus_status make_files(const char *folder, const lab_text_source *source
     return status;
 }
 
-static int open_portrait(lab_portrait *portrait);
-static int print_portrait(lab_portrait *portrait, bool json);
+/* Prints and frees it. */
+static int print_portrait(lab_portrait *portrait, bool json) {
+    int status = json ? cli_json_print(portrait->json) : cli_shown_print(&portrait->shown);
+    if (!json)
+        cJSON_Delete(portrait->json);
+    else
+        lab_shown_free(&portrait->shown);
+    return status == 0 && portrait->fault.status != LOCUS_OK ? cli_error(&portrait->fault) : status;
+}
+
+static int open_portrait(lab_portrait *portrait) {
+    *portrait = (lab_portrait){.json = cJSON_CreateObject()};
+    const int status = cli_done(lab_shown_open(&portrait->shown, &cli_fault));
+    if (status != 0) {
+        cJSON_Delete(portrait->json);
+        portrait->json = NULL;
+    }
+    return status;
+}
 
 static int make_tokens(const cli_arguments *arguments) {
     const char *folder = cli_given_by_user(arguments, "output") ? cli_text(arguments, "output") : LAB_TEXT_FOLDER;
@@ -197,26 +214,6 @@ static int run_make(cli_arguments *arguments) {
 }
 
 /* ---- inspect ---- */
-
-/* Prints and frees it. */
-static int print_portrait(lab_portrait *portrait, bool json) {
-    int status = json ? cli_json_print(portrait->json) : cli_shown_print(&portrait->shown);
-    if (!json)
-        cJSON_Delete(portrait->json);
-    else
-        lab_shown_free(&portrait->shown);
-    return status == 0 && portrait->fault.status != LOCUS_OK ? cli_error(&portrait->fault) : status;
-}
-
-static int open_portrait(lab_portrait *portrait) {
-    *portrait = (lab_portrait){.json = cJSON_CreateObject()};
-    const int status = cli_done(lab_shown_open(&portrait->shown, &cli_fault));
-    if (status != 0) {
-        cJSON_Delete(portrait->json);
-        portrait->json = NULL;
-    }
-    return status;
-}
 
 static int inspect_task(const cli_arguments *arguments, lab_portrait *portrait, lab_portrait_request *request) {
     const lab_task *task = find_task(request->name);

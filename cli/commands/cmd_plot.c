@@ -6,7 +6,6 @@
 #include "figures/figure.h"
 #include "figures/svg_file.h"
 #include "output.h"
-#include "picture_argument.h"
 
 #include <string.h>
 

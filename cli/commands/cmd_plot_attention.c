@@ -6,7 +6,6 @@
 #include "io/file.h"
 #include "model/attention_maps.h"
 #include "output.h"
-#include "picture_argument.h"
 #include "store_argument.h"
 #include "train/store/run_folder.h"
 #include "train/train.h"

@@ -7,7 +7,6 @@
 #include "figures/figure.h"
 #include "figures/svg_file.h"
 #include "output.h"
-#include "picture_argument.h"
 
 #include <stdlib.h>
 #include <string.h>

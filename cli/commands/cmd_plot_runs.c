@@ -4,7 +4,6 @@
 #include "figures/svg_file.h"
 #include "output.h"
 #include "page/run_figure.h"
-#include "picture_argument.h"
 #include "store_argument.h"
 
 #include <stdlib.h>
@@ -40,7 +39,11 @@ static int draw_runs(const cli_store *store, const cli_arguments *arguments, lab
     return status;
 }
 
-static int draw(cli_arguments *arguments, lab_run_figure figure) {
+static int run(cli_arguments *arguments) {
+    const cli_command *command = arguments->command;
+    const lab_run_figure figure = command == &cli_command_plot_curves    ? LAB_FIGURE_CURVES
+                                  : command == &cli_command_plot_lengths ? LAB_FIGURE_LENGTHS
+                                                                         : LAB_FIGURE_COSTS;
     cli_store store;
     int status = cli_need_picture(arguments);
     status = status ? status : cli_store_open(&store, arguments, false);
@@ -49,18 +52,6 @@ static int draw(cli_arguments *arguments, lab_run_figure figure) {
     status = draw_runs(&store, arguments, figure);
     cli_store_close(&store);
     return status;
-}
-
-static int draw_curves(cli_arguments *arguments) {
-    return draw(arguments, LAB_FIGURE_CURVES);
-}
-
-static int draw_lengths(cli_arguments *arguments) {
-    return draw(arguments, LAB_FIGURE_LENGTHS);
-}
-
-static int draw_costs(cli_arguments *arguments) {
-    return draw(arguments, LAB_FIGURE_COSTS);
 }
 
 static const cli_option options[] = {
@@ -84,7 +75,7 @@ const cli_command cli_command_plot_curves = {
                 "locus plot curves copy-rope copy-alibi -o curves.pdf\n",
     .shared = CLI_QUIET,
     CLI_OPTIONS(options),
-    .run = draw_curves,
+    .run = run,
 };
 
 const cli_command cli_command_plot_lengths = {
@@ -100,7 +91,7 @@ const cli_command cli_command_plot_lengths = {
                 "locus plot lengths 3 -o lengths.svg\n",
     .shared = CLI_QUIET,
     CLI_OPTIONS(options),
-    .run = draw_lengths,
+    .run = run,
 };
 
 const cli_command cli_command_plot_costs = {
@@ -112,5 +103,5 @@ const cli_command cli_command_plot_costs = {
     .examples = "locus plot costs 1 2 -o costs.pdf\n",
     .shared = CLI_QUIET,
     CLI_OPTIONS(options),
-    .run = draw_costs,
+    .run = run,
 };
