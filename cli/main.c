@@ -2,11 +2,13 @@
 /* The program `locus`: finds the command, parses its options, runs it, and makes sure that its output arrived.
  * Exit status: 0 done, 1 failed while running, 2 bad usage, 75 stopped by a scheduler and to be queued again. */
 #include "command.h"
+#include "io/clock.h"
 #include "job_ranks.h"
 #include "out_of_memory.h"
 #include "output.h"
-#include "picture_progress.h"
 #include "plugins.h"
+#include "stop.h"
+#include "task/images/picture_pixels.h"
 #include "train/machine.h"
 
 #include <errno.h>
@@ -14,6 +16,7 @@
 #include <locus/encoding.h>
 #include <locus/parallel.h>
 #include <locus/version.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +125,27 @@ static int close_output(int status) {
     return status;
 }
 
+/* Shows how many pictures of one's own are decoded, five times a second, and asks whether to stop; never from two
+ * threads at once. */
+static bool tell_pictures(void *context, const char *phase, uint64_t done, uint64_t total) {
+    static double shown;
+    cli_progress *line = context;
+    const double now = lab_seconds();
+    const lab_progress progress = {.phase = phase,
+                                   .step = done,
+                                   .steps = total,
+                                   .loss = (double)NAN,
+                                   .dev_accuracy = (double)NAN,
+                                   .seconds_left = (double)NAN};
+    if (done == total) {
+        cli_progress_end(line);
+    } else if (now - shown > 0.2) {
+        cli_progress_show(line, &progress);
+        shown = now;
+    }
+    return !cli_stop_asked();
+}
+
 static int run(const cli_command *command, const char *line, int argc, char **argv) {
     cli_arguments arguments;
     const bool shares = (command->shared & CLI_RANKS) != 0;
@@ -150,9 +174,11 @@ static int run(const cli_command *command, const char *line, int argc, char **ar
 }
 
 int main(int argc, char **argv) {
+    static cli_progress pictures;
+    static const lab_watch watch = {tell_pictures, &pictures};
     cli_memory_watch();
     cli_ranks_look();
-    cli_picture_progress();
+    lab_picture_pixels_listen(&watch);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, which then cleans up */
     if (locus_environment_check(&cli_fault) != LOCUS_OK)
         return cli_usage_error("%s", cli_fault.message);
