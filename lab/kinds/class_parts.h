@@ -23,8 +23,7 @@
     .turns = "along the order", .speed_note = LAB_READ_SPEED_NOTE, .read_input = read_input, \
     .name_tokens = name_tokens
 /* Of the user's own data. */
-#define LAB_OWN_DATA \
-    .whole = true, .read = true, .look = look, .tell = tell, .keep = keep, .model_samples = LAB_PAIR_SAMPLES
+#define LAB_OWN_DATA .whole = true, .read = true, .look = look, .tell = tell, .model_samples = LAB_PAIR_SAMPLES
 
 /* ---- scores of a set (lab_score_column) ---- */
 

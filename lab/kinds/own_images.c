@@ -53,10 +53,6 @@ static bool tell(const lab_train_config *config, char *text, size_t room) {
     return shares || rest > 0;
 }
 
-static locus_status keep(const lab_train_config *config, const char *folder, locus_error *error) {
-    return lab_pictures_keep(&config->data, config->data_seed, folder, error);
-}
-
 /* ---- budgets ---- */
 
 static void paper(lab_train_config *config) {
@@ -139,6 +135,7 @@ const lab_task_class lab_pictures_class = {
     .source = "accuracy",
     .describe = describe,
     LAB_OWN_DATA,
+    .keep = lab_pictures_keep,
     .legend = "Pictures right in %[chance?: chance is {chance}, always the most common class {majority}|].",
     .curves = &curves,
     .turns = "along an axis",

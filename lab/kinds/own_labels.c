@@ -52,10 +52,6 @@ static bool tell(const lab_train_config *config, char *text, size_t room) {
     return shares;
 }
 
-static locus_status keep(const lab_train_config *config, const char *folder, locus_error *error) {
-    return lab_labelled_keep(&config->data, config->data_seed, folder, error);
-}
-
 /* ---- budgets ---- */
 
 static void paper(lab_train_config *config) {
@@ -132,6 +128,7 @@ const lab_task_class lab_labelled_class = {
     .source = "accuracy",
     .describe = describe,
     LAB_OWN_DATA,
+    .keep = lab_labelled_keep,
     .legend = "Samples right in %[chance?: chance is {chance}, always the most common label {majority}|].",
     .curves = &curves,
     .turns = "along the order",

@@ -64,10 +64,6 @@ static bool tell(const lab_train_config *config, char *text, size_t room) {
     return shares || facts.stuck != NULL;
 }
 
-static locus_status keep(const lab_train_config *config, const char *folder, locus_error *error) {
-    return lab_pairs_keep(&config->data, config->data_seed, folder, error);
-}
-
 static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
                                locus_error *error) {
     (void)task;
@@ -148,6 +144,7 @@ const lab_task_class lab_pairs_class = {
     .source = "tokens",
     .describe = describe,
     LAB_OWN_DATA,
+    .keep = lab_pairs_keep,
     .legend = "Shares in %: tokens right and whole outputs right under teacher forcing, whole outputs right by greedy "
               "decoding.",
     .page_legend = LAB_PAIR_PAGE_LEGEND,

@@ -183,8 +183,8 @@ struct lab_task_class {
     locus_status (*look)(struct lab_train_config *config, locus_error *error);
     /* What the user should know of the data before it is trained on them, as one line; false: nothing. NULL: never. */
     bool (*tell)(const struct lab_train_config *config, char *text, size_t size);
-    /* Writes what else scoring needs into a run's folder. NULL: nothing. */
-    locus_status (*keep)(const struct lab_train_config *config, const char *folder, locus_error *error);
+    /* Writes what else scoring needs into a run's folder; `seed`: of the data. NULL: nothing. */
+    locus_status (*keep)(const lab_task_options *options, uint64_t seed, const char *folder, locus_error *error);
     /* The folder with the tokenizer that a run keeps a copy of. NULL: none. */
     const char *(*tokenizer)(const lab_task_options *options);
     /* A sample's input as text, from malloc; NULL: there is no such text, or no memory. */

@@ -136,7 +136,7 @@ locus_status lab_train_look(lab_train_config *config, locus_error *error) {
 locus_status lab_train_keep(const lab_train_config *config, const char *folder, locus_error *error) {
     const lab_task_class *class = config->task->class;
     if (class->keep != NULL)
-        return class->keep(config, folder, error);
+        return class->keep(&config->data, config->data_seed, folder, error);
     const char *from = class->tokenizer != NULL ? class->tokenizer(&config->data) : config->pretrained;
     if (from == NULL)
         return LOCUS_OK;
