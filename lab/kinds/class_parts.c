@@ -129,6 +129,24 @@ const lab_score_column lab_pair_columns[LAB_PAIR_COLUMNS] = {
 
 /* ---- of pictures ---- */
 
+void lab_budget_images(lab_train_config *config) {
+    lab_budget_training(config);
+    config->model = lab_model_image_default();
+    config->augment = LAB_AUGMENT_POLICY;
+    config->batch = 128;
+    config->epochs = 300;
+    config->optimizer.weight_decay = 3e-2;
+}
+
+void lab_budget_images_small(lab_train_config *config) {
+    lab_budget_images(config);
+    config->model.dim = 64;
+    config->model.feed_forward = 128;
+    config->model.encoder_layers = 2;
+    config->batch = 32;
+    config->rate_peak = 2e-3;
+}
+
 void lab_budget_images_code(lab_train_config *config) {
     lab_budget_tables_code(config);
     config->model.survivors = LAB_SURVIVORS_AS_THEY_ARE;

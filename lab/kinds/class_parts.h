@@ -51,6 +51,16 @@ double lab_value_chance(const struct lab_outcome *outcome); /* one of the classe
             "majority", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "majority", NULL, NULL, lab_value_common \
         } \
     }
+/* Their learning curves, of a sample ("an expression") trained `with` ("dropout"). */
+#define LAB_CLASS_CURVES(sample, one, with) \
+    { \
+        {"Accuracy on the development set against training steps", "Training loss against training steps"}, \
+            "training steps", {"development accuracy, %", "training loss, nats " sample}, \
+            "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the " \
+            "development set, grey what always giving the most common " one " of the test set scores; right: " \
+            "training loss (" with "), logarithmic.", \
+            false \
+    }
 #define LAB_OF_CLASSES(one, them) \
     .scores_note = "Chance is one of the " them "; majority is the share of the most common one.", \
     .page_legend = \
@@ -66,7 +76,8 @@ extern const lab_score_column lab_pair_columns[LAB_PAIR_COLUMNS];
 
 /* ---- of pictures ---- */
 
-void lab_budget_images_code(lab_train_config *config);
+/* The classifier of pictures with its training at budget paper; a small one; and what set-up code changes. */
+lab_budget_fill lab_budget_images, lab_budget_images_small, lab_budget_images_code;
 /* Steps of an epoch, and epochs, of a training that says how many samples and of which batch. */
 void lab_describe_epochs(const struct cJSON *config, lab_data_facts *facts);
 

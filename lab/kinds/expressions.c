@@ -117,17 +117,14 @@ static const char *const written[] = {"(", ")", "0", "1",    "2",    "3",    "4"
 
 /* ---- budgets ---- */
 
-static void put_samples(lab_train_config *config, const size_t samples[3]) {
-    config->train_samples = samples[LAB_SET_TRAIN];
-    config->dev_samples = samples[LAB_SET_DEV];
-    config->test_samples = samples[LAB_SET_TEST];
-}
-
 static void paper(lab_train_config *config) {
+    const lab_listops_preset *published = &lab_listops_presets[0];
     lab_budget_training(config);
     config->model = lab_model_classifier_default();
-    lab_listops_preset_apply(&lab_listops_presets[0], &config->data);
-    put_samples(config, lab_listops_presets[0].samples);
+    lab_listops_preset_apply(published, &config->data);
+    config->train_samples = published->samples[LAB_SET_TRAIN];
+    config->dev_samples = published->samples[LAB_SET_DEV];
+    config->test_samples = published->samples[LAB_SET_TEST];
     config->batch = 32;
     config->epochs = 3;
     config->evaluate_every = 500;
@@ -170,14 +167,7 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
-static const lab_curve_words curves = {
-    {"Accuracy on the development set against training steps", "Training loss against training steps"},
-    "training steps",
-    {"development accuracy, %", "training loss, nats an expression"},
-    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the development "
-    "set, grey what always giving the most common class of the test set scores; right: training loss (with dropout), "
-    "logarithmic.",
-    false};
+static const lab_curve_words curves = LAB_CLASS_CURVES("an expression", "class", "with dropout");
 
 static const lab_bin_words bins = {
     "length:",

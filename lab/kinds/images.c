@@ -27,14 +27,9 @@ static size_t classes(const lab_task_options *of) {
 /* ---- budgets ---- */
 
 static void paper(lab_train_config *config) {
-    lab_budget_training(config);
-    config->model = lab_model_image_default();
-    config->augment = LAB_AUGMENT_POLICY;
+    lab_budget_images(config);
     config->train_samples = 50000;
     config->dev_samples = config->test_samples = 10000;
-    config->batch = 128;
-    config->epochs = 300;
-    config->optimizer.weight_decay = 3e-2;
 }
 
 static void quick(lab_train_config *config) {
@@ -43,15 +38,10 @@ static void quick(lab_train_config *config) {
 }
 
 static void smoke(lab_train_config *config) {
-    paper(config);
-    config->model.dim = 64;
-    config->model.feed_forward = 128;
-    config->model.encoder_layers = 2;
+    lab_budget_images_small(config);
     config->train_samples = 2000;
     config->dev_samples = config->test_samples = 1000;
-    config->batch = 32;
     config->epochs = 6;
-    config->rate_peak = 2e-3;
 }
 
 /* ---- words for tables and pages ---- */

@@ -55,29 +55,15 @@ static bool tell(const lab_train_config *config, char *text, size_t room) {
 
 /* ---- budgets ---- */
 
-static void paper(lab_train_config *config) {
-    lab_budget_training(config);
-    config->model = lab_model_image_default();
-    config->augment = LAB_AUGMENT_POLICY;
-    config->batch = 128;
-    config->epochs = 300;
-    config->optimizer.weight_decay = 3e-2;
-}
-
 static void quick(lab_train_config *config) {
-    paper(config);
+    lab_budget_images(config);
     config->epochs = 20;
 }
 
 static void smoke(lab_train_config *config) {
-    paper(config);
+    lab_budget_images_small(config);
     config->augment = LAB_AUGMENT_NONE;
-    config->model.dim = 64;
-    config->model.feed_forward = 128;
-    config->model.encoder_layers = 2;
-    config->batch = 32;
     config->epochs = 10;
-    config->rate_peak = 2e-3;
 }
 
 /* ---- words for tables and pages ---- */
@@ -95,14 +81,8 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     lab_describe_epochs(config, facts);
 }
 
-static const lab_curve_words curves = {
-    {"Accuracy on the development set against training steps", "Training loss against training steps"},
-    "training steps",
-    {"development accuracy, %", "training loss, nats a picture"},
-    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the development "
-    "set, grey what always giving the most common class of the test set scores; right: training loss (dropout, "
-    "stochastic depth, smoothed labels), logarithmic.",
-    false};
+static const lab_curve_words curves =
+    LAB_CLASS_CURVES("a picture", "class", "dropout, stochastic depth, smoothed labels");
 
 static const lab_score_column columns[] = LAB_CLASS_COLUMNS("classes");
 
@@ -124,7 +104,7 @@ const lab_task_class lab_pictures_class = {
     .architecture = LAB_IMAGE_CLASSIFIER,
     .classes = classes,
     .stores_chance = true,
-    .budgets = {smoke, quick, paper},
+    .budgets = {smoke, quick, lab_budget_images},
     .as_code = lab_budget_images_code,
     .makes = LAB_MAKES_PICTURES,
     .portray = lab_portray_pictures,

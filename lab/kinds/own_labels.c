@@ -87,14 +87,7 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
-static const lab_curve_words curves = {
-    {"Accuracy on the development set against training steps", "Training loss against training steps"},
-    "training steps",
-    {"development accuracy, %", "training loss, nats a sample"},
-    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the development "
-    "set, grey what always giving the most common label of the test set scores; right: training loss (with dropout), "
-    "logarithmic.",
-    false};
+static const lab_curve_words curves = LAB_CLASS_CURVES("a sample", "label", "with dropout");
 
 static const lab_score_column columns[] = LAB_CLASS_COLUMNS("labels");
 
