@@ -10,44 +10,42 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- delete ---- */
+/* ---- what must not happen while somebody trains the run ---- */
 
-/* A name that does not fit has no folder. Fails if somebody trains the run. */
-static int hold(const cli_store *store, const lab_run *run, int *lock) {
-    *lock = -1;
-    return !lab_run_name_fits(run->name) || lab_run_hold(store->folder, run->name, lock, &cli_fault) == LOCUS_OK
-               ? 0
-               : cli_error(&cli_fault);
-}
+typedef int change(const cli_store *store, const lab_run *run, const char *name);
 
-static int delete_run(const cli_store *store, const char *operand) {
+/* Changes the run that an operand names. A name that does not fit has no folder to hold. */
+static int change_run(const cli_store *store, const char *operand, change *act, const char *name) {
     lab_run run;
-    int lock, status = cli_store_find(store, operand, &run);
+    int lock = -1, status = cli_store_find(store, operand, &run);
     if (status != 0)
         return status;
-    status = hold(store, &run, &lock);
-    if (status == 0 && lab_store_run_delete(store->store, run.id, &cli_fault) != LOCUS_OK) {
-        status = cli_error(&cli_fault);
-    } else if (status == 0) {
-        lab_run_remove(store->folder, run.name); /* a folder that holds more stays */
-        cli_note("deleted run %" PRId64 " (%s)", run.id, run.name);
-    }
+    if (lab_run_name_fits(run.name))
+        status = cli_done(lab_run_hold(store->folder, run.name, &lock, &cli_fault));
+    status = status ? status : act(store, &run, name);
     if (lock >= 0)
         close(lock);
     lab_run_free(&run);
     return status;
 }
 
+static int delete_run(const cli_store *store, const lab_run *run, const char *unused) {
+    (void)unused;
+    if (lab_store_run_delete(store->store, run->id, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
+    lab_run_remove(store->folder, run->name); /* a folder that holds more stays */
+    cli_note("deleted run %" PRId64 " (%s)", run->id, run->name);
+    return 0;
+}
+
 int cli_runs_delete(const cli_store *store, const cli_arguments *arguments) {
     int status = 0;
     for (size_t i = 1; status == 0 && i < arguments->operand_count; i++)
-        status = delete_run(store, arguments->operands[i]);
+        status = change_run(store, arguments->operands[i], delete_run, NULL);
     return status;
 }
 
-/* ---- rename ---- */
-
-static int rename_locked(const cli_store *store, const lab_run *run, const char *name) {
+static int rename_run(const cli_store *store, const lab_run *run, const char *name) {
     locus_status status = lab_store_begin(store->store, &cli_fault);
     if (status != LOCUS_OK)
         return cli_error(&cli_fault);
@@ -60,28 +58,17 @@ static int rename_locked(const cli_store *store, const lab_run *run, const char 
     } else {
         lab_store_rollback(store->store);
     }
+    if (status == LOCUS_OK)
+        cli_note("run %" PRId64 " (%s) is called %s now", run->id, run->name, name);
     return cli_done(status);
 }
 
 int cli_runs_rename(const cli_store *store, const cli_arguments *arguments) {
-    lab_run run;
-    int lock;
     if (arguments->operand_count != 3)
         return cli_usage_error("runs rename: which run, and what is it to be called? 'locus runs rename RUN NAME'");
     const char *name = arguments->operands[2];
-    if (lab_run_name_check(name, &cli_fault) != LOCUS_OK)
-        return cli_error(&cli_fault);
-    int status = cli_store_find(store, arguments->operands[1], &run);
-    if (status != 0)
-        return status;
-    status = hold(store, &run, &lock);
-    status = status ? status : rename_locked(store, &run, name);
-    if (status == 0)
-        cli_note("run %" PRId64 " (%s) is called %s now", run.id, run.name, name);
-    if (lock >= 0)
-        close(lock);
-    lab_run_free(&run);
-    return status;
+    const int status = cli_done(lab_run_name_check(name, &cli_fault));
+    return status ? status : change_run(store, arguments->operands[1], rename_run, name);
 }
 
 /* ---- note ---- */
