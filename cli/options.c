@@ -237,7 +237,7 @@ static int set_value(const cli_command *command, const cli_option *option, cli_g
     return 0;
 }
 
-static int set_defaults(cli_arguments *arguments) {
+static void set_defaults(cli_arguments *arguments) {
     const cli_option *option;
     for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
         cli_given *given = &arguments->values[i];
@@ -252,7 +252,6 @@ static int set_defaults(cli_arguments *arguments) {
             (void)status;
         }
     }
-    return 0;
 }
 
 /* ---- words ---- */
@@ -381,8 +380,9 @@ int cli_arguments_parse(cli_arguments *arguments, const cli_command *command, in
     arguments->command = command;
     arguments->values = allocate(option_count(command) * sizeof *arguments->values);
     arguments->operands = allocate(((size_t)argc + 1) * sizeof *arguments->operands);
-    int status = set_defaults(arguments);
+    int status = 0;
     bool options_end = false;
+    set_defaults(arguments);
     for (int i = 0; i < argc && status == 0; i++)
         if (options_end || !is_option_word(argv[i]))
             arguments->operands[arguments->operand_count++] = argv[i];

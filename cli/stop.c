@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 
 static const int stop_signals[] = {SIGINT, SIGTERM, SIGUSR1};
 enum { STOP_SIGNALS = sizeof stop_signals / sizeof *stop_signals };
@@ -18,10 +17,7 @@ static void note(int signal_number) {
 }
 
 static void handle(int signal_number, void (*handler)(int)) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = handler;
-    action.sa_flags = (int)SA_RESETHAND;
+    struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     sigaction(signal_number, &action, NULL);
 }

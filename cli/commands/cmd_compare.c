@@ -240,10 +240,8 @@ static int train_and_report(cli_arguments *arguments, lab_cells *all, const axes
     all->restart = cli_flag(arguments, "restart");
     status = cli_cells_run(all, NULL, NULL);
     cli_store_close(&store);
-    if (cli_stop_asked()) {
-        cli_train_resume(arguments, "stopped; ");
-        return cli_stop_status();
-    }
+    if (cli_stop_asked())
+        return cli_train_resume(arguments, "stopped; ");
     cli_stop_release();
     if (cli_given_by_user(arguments, "only"))
         return status;

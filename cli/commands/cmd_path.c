@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus path: a path's normal form, inverse and length; of two paths also the relative path −a + b and the distance. */
 #include "command.h"
+#include "figures/elements_text.h"
 #include "output.h"
 
 #include <inttypes.h>
@@ -34,17 +35,8 @@ static int compute(path_job *job) {
     return cli_done(status);
 }
 
-/* From malloc, NULL without memory. */
-static char *text_of(const locus_path *path) {
-    size_t size = locus_path_text(path, NULL, 0) + 1;
-    char *text = malloc(size);
-    if (text)
-        locus_path_text(path, text, size);
-    return text;
-}
-
 static int print_path(const char *label, const locus_path *path) {
-    char *text = text_of(path);
+    char *text = lab_path_text(path);
     if (!text)
         return cli_failure("out of memory for a path's text");
     cli_print("%-8s  %s\n", label, text);
@@ -74,7 +66,7 @@ static bool add_integer(cJSON *object, const char *name, int64_t value) {
 }
 
 static bool add_path(cJSON *object, const char *name, const locus_path *path) {
-    char *text = text_of(path);
+    char *text = lab_path_text(path);
     bool added = text && cJSON_AddStringToObject(object, name, text);
     free(text);
     return added;

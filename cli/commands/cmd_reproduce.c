@@ -228,11 +228,6 @@ static int report(reproduce *job) {
 
 /* ---- the command ---- */
 
-static int tell_stop(const reproduce *job) {
-    cli_failure("stopped; to go on: %s", job->arguments->command_line);
-    return cli_stop_status();
-}
-
 /* The trainings are copies of this process, made before any thread is started: what it computes itself until then it
  * computes alone. */
 static int train(reproduce *job) {
@@ -248,14 +243,14 @@ static int train(reproduce *job) {
     bool stopped = cli_stop_asked();
     cli_stop_release();
     if (some)
-        return stopped ? tell_stop(job) : status;
+        return stopped ? cli_train_resume(job->arguments, "stopped; ") : status;
     if (locus_threads_set(own) != LOCUS_OK)
         return cli_failure("cannot use %zu threads again", own);
     int reported = report(job);
     if (stopped) {
-        cli_failure("stopped with %zu of %zu trainings done; to go on: %s", job->result.done, job->result.of,
-                    job->arguments->command_line);
-        return cli_stop_status();
+        char how_far[96];
+        snprintf(how_far, sizeof how_far, "stopped with %zu of %zu trainings done; ", job->result.done, job->result.of);
+        return cli_train_resume(job->arguments, how_far);
     }
     return status ? status : reported;
 }

@@ -56,12 +56,10 @@ static bool look(void *context, const lab_progress *now) {
 static void run_child(const lab_cells *all, lab_cell *cell, int pipe) {
     child own = {pipe, all->stopped};
     lab_store *store = NULL;
-    lab_run run;
-    locus_error error;
+    lab_run run = {0};
+    locus_error error = {0};
     message told;
-    memset(&told, 0, sizeof told);
-    memset(&run, 0, sizeof run);
-    memset(&error, 0, sizeof error);
+    memset(&told, 0, sizeof told); /* its padding, too */
     const lab_train_request request = {
         .config = cell->config,
         .folder = all->folder,
@@ -228,9 +226,7 @@ static locus_status train_all(lab_cells *all, struct pollfd *polls, size_t *owne
 locus_status lab_cells_run(lab_cells *cells, locus_error *error) {
     struct pollfd *polls = calloc(cells->count + 1, sizeof *polls);
     size_t *owners = calloc(cells->count + 1, sizeof *owners);
-    struct sigaction ignore, before;
-    memset(&ignore, 0, sizeof ignore);
-    ignore.sa_handler = SIG_IGN;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, &before); /* a child whose parent is gone stops cleanly */
     const locus_status status =
