@@ -273,7 +273,7 @@ static size_t option_count(const cli_command *command) {
 /* The command's option for what another tool calls `name`; NULL: none is known. */
 static const char *other_name(const char *name, const char *const *names, size_t count) {
     for (size_t i = 0; i < cli_foreign_option_count; i++) {
-        for (size_t k = 0; strcmp(cli_foreign_options[i].theirs, name) == 0 && k < count; k++)
+        for (size_t k = 0; lab_word_among(name, cli_foreign_options[i].theirs) && k < count; k++)
             if (strcmp(cli_foreign_options[i].ours, names[k]) == 0)
                 return names[k];
     }

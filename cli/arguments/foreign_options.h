@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 typedef struct cli_foreign_option {
-    const char *theirs, *ours; /* with dashes; a command that does not have `ours` does not name it */
+    const char *ours, *theirs; /* theirs: parted by spaces; a command that does not have `ours` does not name it */
 } cli_foreign_option;
 
 extern const cli_foreign_option cli_foreign_options[];
