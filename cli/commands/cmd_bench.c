@@ -215,10 +215,7 @@ static int check(const bench *b, const char *wanted) {
 }
 
 static int run(cli_arguments *arguments) {
-    static const struct {
-        const char *name;
-        int (*run)(bench *b);
-    } parts[] = {{"apply", bench_apply}, {"attention", bench_attention}, {"step", bench_step}};
+    static int (*const parts[])(bench *) = {bench_apply, bench_attention, bench_step};
     static const char *const names[] = {"apply", "attention", "step"};
     const char *wanted = arguments->operand_count ? arguments->operands[0] : NULL;
     bench b = {.arguments = arguments};
@@ -247,9 +244,9 @@ static int run(cli_arguments *arguments) {
                 locus_isa_name(locus_cpu_isa()), locus_threads());
     }
     for (size_t i = 0; i < 3 && status == 0; i++) {
-        if (!wanted || strcmp(wanted, parts[i].name) == 0) {
+        if (!wanted || strcmp(wanted, names[i]) == 0) {
             cli_say("\n");
-            status = parts[i].run(&b);
+            status = parts[i](&b);
         }
     }
     if (status == 0 && json)

@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "reproduce_request.h"
 
+#include "io/word_distance.h"
 #include "output.h"
-
-#include <string.h>
 
 /* 0, or 2 where an option means nothing to this table. */
 static int refuse_strangers(const cli_arguments *arguments) {
     static const struct {
-        const char *option, *tables[3], *why;
+        const char *option, *tables, *why;
     } options[] = {
-        {"data", {"table3", "roper", "listops"}, "reads nothing; it is an option of table3, roper and listops"},
-        {"more", {"table3", "roper"}, "has no more rows or columns; it is an option of table3 and roper"},
-        {"tree-paths", {"table2", "roper"}, "has no trees; it is an option of table2 and roper"},
-        {"pretrained", {"listops"}, "has no rows that begin from an encoder; it is an option of listops"},
+        {"data", "table3 roper listops", "reads nothing; it is an option of table3, roper and listops"},
+        {"more", "table3 roper", "has no more rows or columns; it is an option of table3 and roper"},
+        {"tree-paths", "table2 roper", "has no trees; it is an option of table2 and roper"},
+        {"pretrained", "listops", "has no rows that begin from an encoder; it is an option of listops"},
     };
     const char *table = arguments->operand_count > 0 ? arguments->operands[0] : "";
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        bool known = false;
-        for (size_t j = 0; j < 3 && options[i].tables[j] != NULL; j++)
-            known = known || strcmp(options[i].tables[j], table) == 0;
-        if (!known && cli_given_by_user(arguments, options[i].option))
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (!lab_word_among(table, options[i].tables) && cli_given_by_user(arguments, options[i].option))
             return cli_usage_error("--%s: %s %s", options[i].option, table, options[i].why);
-    }
     return 0;
 }
 
