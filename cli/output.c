@@ -166,12 +166,13 @@ int cli_done_in(const char *text, locus_status status) {
     return status == LOCUS_OK ? 0 : cli_error_in(text, &cli_fault);
 }
 
-bool cli_colour(FILE *stream) {
-    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(fileno(stream)) && !(none && none[0]) && !(term && strcmp(term, "dumb") == 0);
-}
-
 /* ---- tables ---- */
+
+/* On a terminal, NO_COLOR unset, TERM not "dumb". */
+static bool wants_colour(void) {
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fileno(stdout)) && !(none && none[0]) && !(term && strcmp(term, "dumb") == 0);
+}
 
 void cli_table_print(lab_table *table) {
     static bool another = false;
@@ -179,7 +180,7 @@ void cli_table_print(lab_table *table) {
     if (cli_form != LAB_TABLE_TEXT && another)
         putchar('\n');
     another = true;
-    if (lab_table_write(table, cli_form, cli_colour(stdout), stdout, &error) != LOCUS_OK)
+    if (lab_table_write(table, cli_form, wants_colour(), stdout, &error) != LOCUS_OK)
         exit(cli_error(&error));
     lab_table_free(table);
 }

@@ -55,9 +55,6 @@ const char *cli_kept_line(void);
 /* Prints it after all. */
 void cli_speak(void);
 
-/* Colour wanted on this stream: a terminal, NO_COLOR unset, TERM not "dumb". */
-bool cli_colour(FILE *stream);
-
 /* ---- tables ---- */
 
 extern lab_table_format cli_form; /* --format; JSON of most commands tells more than their tables, and is their own */

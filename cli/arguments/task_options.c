@@ -16,7 +16,8 @@ bool cli_was_given(const cli_arguments *arguments, const char *name) {
     return cli_option_find(arguments->command, name) != SIZE_MAX && cli_given_by_user(arguments, name);
 }
 
-const char *cli_list_kinds(const char *option, char text[160]) {
+/* "words, trees and problems": the kinds that take an option. */
+static const char *list_kinds(const char *option, char text[160]) {
     size_t last = 0, used = 0;
     for (size_t c = 0; c < lab_class_count(); c++)
         last = lab_class_takes(lab_class_at(c), option) ? c : last;
@@ -47,8 +48,8 @@ static int refuse(const cli_arguments *arguments, const lab_task *task, const ch
     char whose[160];
     const char *instead = instead_of(arguments, task->class, name);
     return instead != NULL
-               ? cli_usage_error("--%s is for %s; %s has --%s", name, cli_list_kinds(name, whose), task->name, instead)
-               : cli_usage_error("--%s is for %s; %s is of %s", name, cli_list_kinds(name, whose), task->name,
+               ? cli_usage_error("--%s is for %s; %s has --%s", name, list_kinds(name, whose), task->name, instead)
+               : cli_usage_error("--%s is for %s; %s is of %s", name, list_kinds(name, whose), task->name,
                                  task->class->name);
 }
 

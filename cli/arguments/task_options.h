@@ -9,9 +9,6 @@
 /* 2 after one line, if an option is given that the task has no use for; else 0. */
 int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task);
 
-/* "words, trees and problems": the kinds that take an option; `text` has room for 160 bytes. */
-const char *cli_list_kinds(const char *option, char text[160]);
-
 /* Puts what is given of the class's own options, and of the shared ones that are not set by hand, into the
  * configuration. Returns whether a size differs from what was there. */
 bool cli_put_options(const cli_arguments *arguments, lab_train_config *config);
