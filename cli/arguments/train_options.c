@@ -133,9 +133,8 @@ static void tell(const lab_train_config *config) {
 
 /* The budget's sizes, before options change them. */
 static int begin(lab_train_config *config, const cli_arguments *arguments, const lab_task *task) {
-    static const char *const budgets[] = {"smoke", "quick", "paper"};
     const char *pretrained = cli_text(arguments, "pretrained");
-    locus_status status = lab_train_config_budget(config, task, budgets[cli_choice(arguments, "budget")],
+    locus_status status = lab_train_config_budget(config, task, cli_text(arguments, "budget"),
                                                   (lab_setup)cli_choice(arguments, "setup"), &cli_fault);
     if (status == LOCUS_OK && pretrained != NULL)
         status = lab_train_config_pretrained(config, pretrained, &cli_fault);

@@ -22,14 +22,13 @@ static int refuse_strangers(const cli_arguments *arguments) {
 }
 
 int cli_reproduce_request(const cli_arguments *arguments, lab_store *recorded, lab_reproduction *table) {
-    static const char *const budgets[] = {"smoke", "quick", "paper"};
     char **columns, **rows;
     const int strange = refuse_strangers(arguments);
     if (strange != 0)
         return strange;
     lab_reproduction_request request = {
         .table = arguments->operands[0],
-        .budget = budgets[cli_choice(arguments, "budget")],
+        .budget = cli_text(arguments, "budget"),
         .setup = (lab_setup)cli_choice(arguments, "setup"),
         .decay = (lab_decay_choice)cli_choice(arguments, "decay"),
         .more = cli_flag(arguments, "more"),
