@@ -61,8 +61,7 @@ const cli_command cli_command_import_rope = {
     .examples = "locus import-rope config.json\n"
                 "locus import-rope config.json --json\n"
                 "locus apply \"$(locus import-rope config.json)\" -i q.npy --positions 0:100 -o turned.npy\n",
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
     .shared = CLI_JSON | CLI_QUIET,
+    CLI_OPTIONS(options),
     .run = run,
 };

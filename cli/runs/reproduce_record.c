@@ -214,20 +214,15 @@ typedef struct page {
     size_t line;        /* where they differ; 0: nowhere */
 } page;
 
-static int look_at_page(const record *from, page *seen, locus_error *error) {
+static int look_at_page(const record *from, page *seen) {
     const lab_reproduction_view view = view_of(from, head_text(from, "page_by"));
     size_t bytes;
     *seen = (page){.made = lab_reproduction_markdown_text(&view), .line = 1};
     if (seen->made == NULL)
         return cli_failure("out of memory for a page");
-    if (lab_file_read(from->markdown, &seen->there, &bytes, error) == LOCUS_OK)
+    if (lab_file_read(from->markdown, &seen->there, &bytes, &cli_fault) == LOCUS_OK)
         seen->line = first_difference(seen->there, generated_bytes(seen->there), seen->made);
     return 0;
-}
-
-static void free_page(page *seen) {
-    free(seen->made);
-    free(seen->there);
 }
 
 /* Both files are of this program then. */
@@ -293,12 +288,13 @@ static int make(record *from, const cli_arguments *asked) {
     if (cli_given_by_user(asked, "output"))
         return write_interactive(from, cli_text(asked, "output"));
     page seen;
-    int status = look_at_page(from, &seen, &cli_fault);
+    int status = look_at_page(from, &seen);
     if (status == 0 && cli_flag(asked, "check"))
         status = seen.there != NULL ? check_page(from, &seen) : cli_error(&cli_fault);
     else if (status == 0)
         status = show_and_write(from, asked, &seen);
-    free_page(&seen);
+    free(seen.made);
+    free(seen.there);
     return status;
 }
 
