@@ -42,19 +42,24 @@ static const lab_scheme *scheme_of(const scene *of, size_t row) {
     return &of->table->columns[0].rows[row];
 }
 
-static bool named(const char *const names[LAB_CLAIM_NAMES], const char *name) {
-    for (size_t i = 0; i < LAB_CLAIM_NAMES && names[i] != NULL; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
+/* Whether one of the words "a|b" (NULL: none) stands in the name, or `whole` is it. */
+static bool has_word(const char *name, const char *words, bool whole) {
+    const size_t own = strlen(name);
+    while (words != NULL && *words != '\0') {
+        const size_t length = strcspn(words, "|");
+        for (size_t at = 0; at + length <= own; at++)
+            if (memcmp(name + at, words, length) == 0 && (!whole || length == own))
+                return true;
+        words += length + (words[length] == '|');
+    }
     return false;
 }
 
 /* Ablations speak neither for nor against a claim; schemes beyond the paper only where they are named. */
-static bool is_one(const lab_scheme *scheme, const char *const own[LAB_CLAIM_NAMES],
-                   const char *const others[LAB_CLAIM_NAMES]) {
-    if (own[0] != NULL)
-        return scheme->place != LAB_SCHEME_ABLATION && named(own, scheme->name);
-    return scheme->place == LAB_SCHEME_PUBLISHED && !named(others, scheme->name);
+static bool is_one(const lab_scheme *scheme, const char *own, const char *others) {
+    if (own != NULL)
+        return scheme->place != LAB_SCHEME_ABLATION && has_word(scheme->name, own, true);
+    return scheme->place == LAB_SCHEME_PUBLISHED && !has_word(scheme->name, others, true);
 }
 
 static bool is_subject(const scene *of, size_t row, size_t column) {
@@ -65,23 +70,11 @@ static bool is_rival(const scene *of, size_t row, size_t column) {
     return takes_part(of, row, column) && is_one(scheme_of(of, row), of->claim->rivals, of->claim->subjects);
 }
 
-/* Whether one of the words "a|b" stands in the name. */
-static bool has_word(const char *name, const char *words) {
-    while (words != NULL && *words != '\0') {
-        size_t length = strcspn(words, "|");
-        for (const char *at = name; strlen(at) >= length; at++)
-            if (memcmp(at, words, length) == 0)
-                return true;
-        words += length + (words[length] == '|');
-    }
-    return false;
-}
-
 static bool is_column(const scene *of, size_t column) {
     const lab_reproduction_column *one = &of->table->columns[column];
     return one->measure != LAB_MEASURE_PERPLEXITY &&
            (of->variant == NULL || strcmp(lab_reproduction_variant(one), of->variant) == 0) &&
-           (of->claim->columns == NULL || has_word(one->name, of->claim->columns));
+           (of->claim->columns == NULL || has_word(one->name, of->claim->columns, false));
 }
 
 /* ---- comparisons ---- */
@@ -259,8 +252,8 @@ static bool weighs_more(const lab_claim_item *a, const lab_claim_item *b) {
 
 /* A subject that is no row of this part of the table might be the best. */
 static bool lacks_subject(const scene *of, size_t column) {
-    size_t names = 0, rows = 0;
-    while (names < LAB_CLAIM_NAMES && of->claim->subjects[names] != NULL)
+    size_t names = of->claim->subjects != NULL, rows = 0;
+    for (const char *at = of->claim->subjects; at != NULL && (at = strchr(at, '|')) != NULL; at++)
         names++;
     for (size_t row = 0; row < of->table->row_count; row++)
         rows += is_subject(of, row, column);

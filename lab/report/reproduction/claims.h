@@ -35,7 +35,6 @@ typedef enum lab_claim_kind {
     LAB_CLAIM_HARMLESS /* it is behind by the margin at most: low > −margin, or high < −margin */
 } lab_claim_kind;
 
-#define LAB_CLAIM_NAMES 8
 #define LAB_CLAIM_SEEDS 3 /* that a verdict needs on every side */
 
 typedef struct lab_claim {
@@ -43,8 +42,8 @@ typedef struct lab_claim {
     const char *text;   /* in the words of this table */
     const char *source; /* who says so: "the paper, section 4.3", "ours" */
     lab_claim_kind kind;
-    /* Schemes. Where there are none: all rows of the published table but the others. Rows beyond it are named. */
-    const char *subjects[LAB_CLAIM_NAMES], *rivals[LAB_CLAIM_NAMES];
+    /* Schemes, "rope|relative"; NULL: all rows of the published table but the others. Rows beyond it are named. */
+    const char *subjects, *rivals;
     const char *columns; /* only columns whose name has one of these words, "reverse|repeat"; NULL */
     bool after_steps;    /* about what is reached after the same steps, in its source's own words: who is still learning
                             may be behind */
