@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The page's table of scores: a row for each encoding, columns by the kind of task, published numbers beside them. */
 #include "page/page.h"
-#include "report/reproduction/published.h"
 
 #include <math.h>
 #include <string.h>
@@ -57,12 +56,6 @@ static void put_steps(lab_page *page, const lab_summary_row *row) {
     fputs("</td>", page->file);
 }
 
-/* Nothing is published of trees of more or fewer children than two. */
-static const lab_published *published_of(const lab_summary_section *section, const lab_summary_row *row,
-                                         lab_span span) {
-    return section->unpublished ? NULL : lab_published_look(section->task, section->order, span, row->encoding);
-}
-
 static void put_published(lab_page *page, const lab_published *published) {
     if (!published) {
         fputs("<td class=\"pub\">—</td>", page->file);
@@ -94,8 +87,8 @@ static void put_score_row(lab_page *page, const lab_summary_section *section, co
     fprintf(page->file, "<td>%zu</td>", row->done);
     if (lab_summary_has_published(section)) {
         if (class->develops_on_test)
-            put_published(page, published_of(section, row, LAB_SPAN_HALF));
-        put_published(page, published_of(section, row, LAB_SPAN_FULL));
+            put_published(page, row->published_half);
+        put_published(page, row->published);
     }
     fputs("</tr>\n", page->file);
 }
@@ -187,7 +180,7 @@ static void put_meaning(lab_page *page, const lab_summary_section *section) {
 static void put_source(lab_page *page, const lab_summary_section *section) {
     const lab_published *source = NULL;
     for (size_t i = 0; i < section->row_count && !source; i++)
-        source = published_of(section, &section->rows[i], LAB_SPAN_FULL);
+        source = section->rows[i].published;
     if (source) {
         fputs(" Published: accuracy of ", page->file);
         lab_page_text(page, source->source);
@@ -195,7 +188,7 @@ static void put_source(lab_page *page, const lab_summary_section *section) {
                 strcmp(source->budget, section->budget) ? "; not comparable with this budget." : ".");
     }
     for (size_t i = 0; i < section->row_count; i++) {
-        const lab_published *published = published_of(section, &section->rows[i], LAB_SPAN_FULL);
+        const lab_published *published = section->rows[i].published;
         if (published && published->doubt) {
             fputs(" †&thinsp;<code>", page->file);
             lab_page_text(page, section->rows[i].encoding);

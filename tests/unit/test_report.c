@@ -167,8 +167,8 @@ static void sections_are_never_mixed(void **state) {
     assert_int_equal(rope->steps_to_99.count, 0);
     assert_int_equal(copy->rows[2].steps_to_99.count, 1);
     assert_true(copy->rows[2].steps_to_99.mean == 100);
-    assert_true(rope->has_published && fabs(rope->published - 0.9999) < 1e-12);
-    assert_false(none->has_published);
+    assert_true(rope->published != NULL && fabs(rope->published->accuracy - 0.9999) < 1e-12);
+    assert_null(none->published);
     for (size_t i = 0; i < summary.section_count; i++) {
         for (size_t j = 0; j < summary.sections[i].row_count; j++) {
             const lab_summary_row *row = &summary.sections[i].rows[j];

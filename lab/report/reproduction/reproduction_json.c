@@ -11,16 +11,10 @@
 #include <math.h>
 
 static void add_published(cJSON *object, const lab_published *found) {
-    if (found == NULL) {
-        cJSON_AddNullToObject(object, "published");
-        return;
-    }
-    cJSON *entry = cJSON_AddObjectToObject(object, "published");
-    cJSON_AddStringToObject(entry, "budget", found->budget);
-    cJSON_AddNumberToObject(entry, "mean", found->accuracy);
-    lab_json_number(entry, "deviation", found->deviation < 0 ? INFINITY : found->deviation);
-    cJSON_AddStringToObject(entry, "source", found->source);
-    if (found->doubt != NULL)
+    cJSON *entry = lab_json_published(object, "published", found);
+    if (found != NULL)
+        cJSON_AddStringToObject(entry, "source", found->source);
+    if (found != NULL && found->doubt != NULL)
         cJSON_AddStringToObject(entry, "doubt", found->doubt);
 }
 

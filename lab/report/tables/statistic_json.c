@@ -23,3 +23,15 @@ void lab_json_statistic(struct cJSON *object, const char *name, const lab_statis
     cJSON_AddNumberToObject(entry, "seeds", (double)statistic->count);
     lab_json_number(entry, "half_width_95", statistic->half_width);
 }
+
+struct cJSON *lab_json_published(struct cJSON *object, const char *name, const lab_published *found) {
+    if (found == NULL) {
+        cJSON_AddNullToObject(object, name);
+        return NULL;
+    }
+    cJSON *entry = cJSON_AddObjectToObject(object, name);
+    cJSON_AddStringToObject(entry, "budget", found->budget);
+    cJSON_AddNumberToObject(entry, "mean", found->accuracy);
+    lab_json_number(entry, "deviation", found->deviation < 0 ? INFINITY : found->deviation);
+    return entry;
+}

@@ -5,6 +5,7 @@
 #ifndef LAB_SUMMARY_H
 #define LAB_SUMMARY_H
 
+#include "report/reproduction/published.h"
 #include "report/tables/shown.h"
 #include "report/tables/statistic.h"
 #include "task/measure.h"
@@ -44,11 +45,8 @@ typedef struct lab_summary_row {
     lab_statistic at_length[LAB_SUMMARY_MAX_LENGTHS]; /* accuracy on test sets of the section's other lengths */
     lab_statistic greedy_at_length[LAB_SUMMARY_MAX_LENGTHS];
     lab_statistic drawn_at_length[LAB_LENGTH_PANELS][LAB_SUMMARY_MAX_LENGTHS]; /* what the class draws against them */
-    lab_summary_bin_score *at_depth, *at_nodes; /* trees, expressions: [depths.count], [nodes.count]; else NULL */
-    bool has_published;
-    double published, published_deviation; /* accuracy in [0, 1] at budget paper; deviation < 0: not printed */
-    bool has_published_half;               /* images: what is published at half of the epochs */
-    double published_half, published_half_deviation;
+    lab_summary_bin_score *at_depth, *at_nodes;      /* trees, expressions: [depths.count], [nodes.count]; else NULL */
+    const lab_published *published, *published_half; /* images: at half of the epochs; NULL: nothing is */
 } lab_summary_row;
 
 typedef struct lab_summary_section {

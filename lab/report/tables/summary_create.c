@@ -6,7 +6,6 @@
 #include "figures/encoding_colour.h"
 #include "io/fail.h"
 #include "io/json.h"
-#include "report/reproduction/published.h"
 #include "report/tables/summary_parts.h"
 
 #include <cjson/cJSON.h>
@@ -112,20 +111,9 @@ static lab_summary_row *find_row(const lab_summary *summary, lab_summary_section
     lab_summary_row *row = &section->rows[section->row_count++];
     row->encoding = run->encoding;
     row->runs = calloc(summary->run_count, sizeof *row->runs);
-    const lab_published *published = NULL, *half = NULL;
     if (!section->unpublished) {
-        published = lab_published_look(run->task, section->order, LAB_SPAN_FULL, run->encoding);
-        half = lab_published_look(run->task, section->order, LAB_SPAN_HALF, run->encoding);
-    }
-    if (published) {
-        row->has_published = true;
-        row->published = published->accuracy;
-        row->published_deviation = published->deviation;
-    }
-    if (half) {
-        row->has_published_half = true;
-        row->published_half = half->accuracy;
-        row->published_half_deviation = half->deviation;
+        row->published = lab_published_look(run->task, section->order, LAB_SPAN_FULL, run->encoding);
+        row->published_half = lab_published_look(run->task, section->order, LAB_SPAN_HALF, run->encoding);
     }
     return row->runs ? row : NULL;
 }

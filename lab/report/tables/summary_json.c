@@ -9,22 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const state_names[] = {"started", "done", "stopped", "failed"};
-
-static void add_published(cJSON *object, const char *name, bool known, double mean, double deviation) {
-    if (!known) {
-        cJSON_AddNullToObject(object, name);
-        return;
-    }
-    cJSON *entry = cJSON_AddObjectToObject(object, name);
-    cJSON_AddStringToObject(entry, "budget", "paper");
-    cJSON_AddNumberToObject(entry, "mean", mean);
-    if (deviation >= 0)
-        cJSON_AddNumberToObject(entry, "deviation", deviation);
-    else
-        cJSON_AddNullToObject(entry, "deviation");
-}
-
 static void add_runs(cJSON *object, const lab_summary_row *row) {
     cJSON *list = cJSON_AddArrayToObject(object, "runs");
     for (size_t i = 0; i < row->run_count; i++) {
@@ -33,7 +17,7 @@ static void add_runs(cJSON *object, const lab_summary_row *row) {
         lab_json_put(list, NULL, entry);
         cJSON_AddStringToObject(entry, "name", run->name);
         cJSON_AddNumberToObject(entry, "seed", (double)run->seed);
-        cJSON_AddStringToObject(entry, "state", (unsigned)run->state < 4 ? state_names[run->state] : "unknown");
+        cJSON_AddStringToObject(entry, "state", lab_run_state_name(run->state));
         cJSON_AddNumberToObject(entry, "wall_seconds", run->wall_seconds);
         cJSON_AddNumberToObject(entry, "peak_bytes", (double)run->peak_bytes);
     }
@@ -79,10 +63,8 @@ static void add_of_kind(cJSON *object, const lab_summary_section *section, const
     for (size_t c = 0; c < class->column_count; c++)
         if ((class->columns[c].flags & LAB_SCORE_SIDE) != 0 && !is_always(class->columns[c].name))
             lab_json_statistic(object, class->columns[c].name, &row->scores[c]);
-    if (class->develops_on_test) {
-        add_published(object, "published_half", row->has_published_half, row->published_half,
-                      row->published_half_deviation);
-    }
+    if (class->develops_on_test)
+        lab_json_published(object, "published_half", row->published_half);
 }
 
 static cJSON *row_json(const lab_summary_section *section, const lab_summary_row *row) {
@@ -115,7 +97,7 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
         }
     }
     add_of_kind(object, section, row);
-    add_published(object, "published", row->has_published, row->published, row->published_deviation);
+    lab_json_published(object, "published", row->published);
     add_runs(object, row);
     return object;
 }

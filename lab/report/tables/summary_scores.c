@@ -280,7 +280,7 @@ size_t lab_summary_length_columns(const lab_summary_section *section) {
 
 bool lab_summary_has_published(const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++)
-        if (section->rows[i].has_published)
+        if (section->rows[i].published != NULL)
             return true;
     return false;
 }

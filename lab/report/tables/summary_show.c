@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* A summary of runs as tables for the terminal: for each section one of scores and one of costs. */
-#include "report/reproduction/published.h"
 #include "report/tables/shown_number.h"
 #include "report/tables/summary.h"
 
@@ -34,8 +33,11 @@ static void title(lab_table *table, const lab_summary_section *section) {
     lab_table_title(table, "%s", heading(section, text));
 }
 
-static void cell_published(lab_table *table, bool known, double mean, double deviation) {
-    lab_table_mean(table, known ? 100 * mean : (double)NAN, 2, deviation < 0 ? (double)NAN : 100 * deviation, 1);
+static void cell_published(lab_table *table, const lab_published *found) {
+    if (found == NULL)
+        lab_table_none(table);
+    else
+        lab_table_mean(table, 100 * found->accuracy, 2, found->deviation < 0 ? (double)NAN : 100 * found->deviation, 1);
 }
 
 static void cell_seeds(lab_table *table, const lab_summary_row *row) {
@@ -49,9 +51,8 @@ static void cell_seeds(lab_table *table, const lab_summary_row *row) {
 /* Where the published numbers are from. */
 static void say_source(lab_shown *to, const lab_summary_section *section, const char *what) {
     for (size_t i = 0; i < section->row_count; i++) {
-        const lab_published *found =
-            lab_published_look(section->task, section->order, LAB_SPAN_FULL, section->rows[i].encoding);
-        if (found != NULL && section->rows[i].has_published) {
+        const lab_published *found = section->rows[i].published;
+        if (found != NULL) {
             lab_shown_say(to, "* %s, at budget %s%s: %s.\n", what, found->budget,
                           strcmp(found->budget, section->budget) ? " (not the budget measured here)" : "",
                           found->source);
@@ -111,8 +112,8 @@ static void add_row(lab_table *table, const lab_summary_section *section, const 
     if (!lab_summary_has_published(section))
         return;
     if (class->develops_on_test)
-        cell_published(table, row->has_published_half, row->published_half, row->published_half_deviation);
-    cell_published(table, row->has_published, row->published, row->published_deviation);
+        cell_published(table, row->published_half);
+    cell_published(table, row->published);
 }
 
 static void add_scores(lab_shown *to, const lab_summary_section *section) {
