@@ -156,20 +156,24 @@ static void test_registry(void **state) {
     assert_string_equal(lab_task_nearest("repeal"), "repeat");
 }
 
+static const lab_published *find_published(const char *task, const char *encoding) {
+    return lab_published_look(task, LAB_ORDER_BREADTH, LAB_SPAN_FULL, encoding);
+}
+
 static void test_published(void **state) {
     (void)state;
     assert_int_equal(lab_published_count(), 60);
-    const lab_published *found = lab_published_find("reverse", "relative(window=24)");
+    const lab_published *found = find_published("reverse", "relative(window=24)");
     assert_non_null(found);
     assert_true(fabs(found->accuracy - 0.648) < 1e-12);
-    assert_ptr_equal(lab_published_find("reverse", "relative(window=100)"), found);
-    found = lab_published_find("copy", "algebraic(group=seq, decay=0.98)");
+    assert_ptr_equal(find_published("reverse", "relative(window=100)"), found);
+    found = find_published("copy", "algebraic(group=seq, decay=0.98)");
     assert_non_null(found);
     assert_string_equal(found->scheme, "algebraic (seq)");
-    assert_null(lab_published_find("copy", "algebraic(group=seq, decay=0.9)"));
-    assert_null(lab_published_find("copy", "alibi"));
-    assert_null(lab_published_find("sort", "rope"));
-    assert_null(lab_published_find("copy", "relative(window=)"));
+    assert_null(find_published("copy", "algebraic(group=seq, decay=0.9)"));
+    assert_null(find_published("copy", "alibi"));
+    assert_null(find_published("sort", "rope"));
+    assert_null(find_published("copy", "relative(window=)"));
 }
 
 int main(void) {

@@ -173,11 +173,6 @@ const lab_published *lab_published_look(const char *task, lab_order order, lab_s
     return NULL;
 }
 
-const lab_published *lab_published_find(const char *task, const char *encoding) {
-    const lab_published *found = lab_published_look(task, LAB_ORDER_BREADTH, LAB_SPAN_FULL, encoding);
-    return found != NULL && found->source != trees ? found : NULL;
-}
-
 size_t lab_published_count(void) {
     return COUNT(published);
 }

@@ -27,8 +27,6 @@ typedef struct lab_published {
  * one, its code does the other). A window is the mean length of the words, a depth about that of the trees: any is
  * taken, since both are smaller at smaller budgets. Static storage. */
 const lab_published *lab_published_look(const char *task, lab_order order, lab_span span, const char *encoding);
-/* The same for words and, after all epochs, images; NULL for trees, whose numbers need an order. */
-const lab_published *lab_published_find(const char *task, const char *encoding);
 
 /* The comparison of Hastings 2024, Table 2, on ListOps: numbers of models, from the highest down, that belong to no
  * spec. `doubt` says what is wrong with one, or is NULL. */
