@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Diagrams: a list of lines, shapes and texts in pixels, y downward, that is written as SVG, PNG or PDF
- * (svg_file.h). Drawing never fails: running out of memory is remembered and reported when the drawing is written. */
+/* Diagrams: lines, shapes and texts in pixels, y downward, that are written as SVG, PNG or PDF (svg_file.h). Drawing
+ * never fails: running out of memory is remembered and reported when the drawing is written. */
 #ifndef LAB_DRAWING_H
 #define LAB_DRAWING_H
 
@@ -53,8 +53,8 @@ void lab_draw_text(lab_drawing *drawing, lab_point at, lab_label label, const ch
 /* What belongs into the drawing could not be made for want of memory: writing it will fail. */
 void lab_drawing_lacks(lab_drawing *drawing);
 
-/* By the name, as lab_svg_write does. MEMORY if the drawing lacks anything. */
-locus_status lab_drawing_write(const lab_drawing *drawing, const char *path, locus_error *error);
+/* Once, by the name, as lab_svg_write does. MEMORY if the drawing lacks anything. */
+locus_status lab_drawing_write(lab_drawing *drawing, const char *path, locus_error *error);
 
 /* From red (−1) over white (0) to blue (1). */
 unsigned lab_diverging_colour(double value);

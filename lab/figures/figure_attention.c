@@ -6,7 +6,6 @@
 #include "figures/drawing.h"
 #include "figures/svg_file.h"
 #include "io/fail.h"
-#include "io/printable.h"
 #include "io/text_stream.h"
 
 #include <stdio.h>
@@ -35,14 +34,7 @@ typedef struct picture {
 static void put_text(FILE *out, const char *text) {
     char shown[128];
     snprintf(shown, sizeof shown, "%s", text);
-    lab_printable(shown, "");
-    for (const char *c = shown; *c != '\0'; c++) {
-        const char *entity = *c == '&' ? "&amp;" : *c == '<' ? "&lt;" : *c == '>' ? "&gt;" : NULL;
-        if (entity != NULL)
-            fputs(entity, out);
-        else
-            fputc(*c, out);
-    }
+    lab_svg_text(out, shown);
 }
 
 static size_t longest(const lab_token_name *names, size_t count) {

@@ -4,6 +4,7 @@
 #include "figures/converter.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/printable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,21 @@
 bool lab_picture_named(const char *path) {
     return lab_name_ends(path, ".svg") || lab_name_ends(path, ".png") || lab_name_ends(path, ".pdf") ||
            strncmp(path, "/dev/", 5) == 0;
+}
+
+void lab_svg_text(FILE *out, const char *text) {
+    const char *end = text + strlen(text);
+    for (size_t length; text < end; text += length) {
+        bool shown;
+        length = lab_printable_at(text, (size_t)(end - text), &shown);
+        const char *entity = *text == '&' ? "&amp;" : *text == '<' ? "&lt;" : *text == '>' ? "&gt;" : NULL;
+        if (entity != NULL)
+            fputs(entity, out);
+        else if (shown)
+            fwrite(text, 1, length, out);
+        else
+            fputc('?', out);
+    }
 }
 
 static locus_status write_bytes(const char *data, size_t bytes, const char *path, locus_error *error) {
