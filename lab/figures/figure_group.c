@@ -99,7 +99,7 @@ static void route_words(route *r, const group_figure *figure, size_t coordinate)
         bool up = i < a->letters - common;
         lab_point before = lab_layout_point(&figure->layout, r->at, NULL);
         int64_t branch = up ? -x[a->letters - 1 - i] : y[i - (a->letters - common) + common];
-        size_t node = up ? range->parent[(size_t)r->at[coordinate]]
+        size_t node = up ? range->tree[(size_t)r->at[coordinate]].parent
                          : lab_range_node(range, y, i - (a->letters - common) + common + 1);
         r->at[coordinate] = (double)node;
         route_add(r, &figure->layout);

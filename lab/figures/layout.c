@@ -4,51 +4,36 @@
 #include "figures/layout.h"
 
 #include "io/fail.h"
+#include "io/grow.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define PI 3.14159265358979323846
 #define MOST_POINTS 16384
+#define MOST_NODES 65504 /* that are gathered: more than are drawn */
 #define MOST_PANELS 144
 #define MARGIN 34.0     /* round a panel, for its labels */
 #define TREE_LEVEL 58.0 /* pixels between levels, at most */
 #define TORUS_TILT 0.55 /* height of the big circle by its width */
 
 void lab_layout_close(lab_layout *layout) {
-    for (size_t i = 0; i < layout->count; i++) {
-        lab_range *range = &layout->ranges[i];
-        free(range->parent);
-        free(range->depth);
-        free(range->branch);
-        free(range->across);
-    }
+    for (size_t i = 0; i < layout->count; i++)
+        free(layout->ranges[i].tree);
     *layout = (lab_layout){0};
 }
 
 /* ---- ranges ---- */
 
 static locus_status add_node(lab_range *range, size_t parent, int64_t branch, locus_error *error) {
-    if (range->nodes == range->room) {
-        size_t room = 2 * range->room + 32;
-        size_t *parents = realloc(range->parent, room * sizeof *parents);
-        range->parent = parents ? parents : range->parent;
-        size_t *depths = realloc(range->depth, room * sizeof *depths);
-        range->depth = depths ? depths : range->depth;
-        int64_t *branches = realloc(range->branch, room * sizeof *branches);
-        range->branch = branches ? branches : range->branch;
-        if (!parents || !depths || !branches)
-            return lab_fail_memory(error, "the nodes of a tree");
-        if (room / 4 > MOST_POINTS) {
-            return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "group",
-                            "the tree is too large to be drawn: at most %d nodes", MOST_POINTS);
-        }
-        range->room = room;
+    if (range->nodes >= MOST_NODES) {
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "group", "the tree is too large to be drawn: at most %d nodes",
+                        MOST_POINTS);
     }
-    size_t depth = range->nodes ? range->depth[parent] + 1 : 0;
-    range->parent[range->nodes] = parent;
-    range->depth[range->nodes] = depth;
-    range->branch[range->nodes++] = branch;
+    if (!LAB_GROW(range->tree, range->nodes, range->room, 32))
+        return lab_fail_memory(error, "the nodes of a tree");
+    const size_t depth = range->nodes ? range->tree[parent].depth + 1 : 0;
+    range->tree[range->nodes++] = (lab_node){parent, depth, branch, 0};
     range->deepest = depth > range->deepest ? depth : range->deepest;
     range->high = (int64_t)range->nodes - 1;
     return LOCUS_OK;
@@ -56,7 +41,7 @@ static locus_status add_node(lab_range *range, size_t parent, int64_t branch, lo
 
 static size_t child_of(const lab_range *range, size_t parent, int64_t branch) {
     for (size_t i = parent + 1; i < range->nodes; i++)
-        if (range->parent[i] == parent && range->branch[i] == branch)
+        if (range->tree[i].parent == parent && range->tree[i].branch == branch)
             return i;
     return SIZE_MAX;
 }
@@ -104,7 +89,7 @@ static locus_status fill_tree(lab_range *range, size_t nodes, locus_error *error
     for (size_t depth = 0; status == LOCUS_OK; depth++) {
         size_t level = 0, before = range->nodes;
         for (size_t i = 0; i < before; i++)
-            level += range->depth[i] == depth;
+            level += range->tree[i].depth == depth;
         if (level == 0 || (double)before + (double)level * (double)range->coordinate.size > (double)nodes) {
             if (before == 1) {
                 return lab_fail(
@@ -116,7 +101,7 @@ static locus_status fill_tree(lab_range *range, size_t nodes, locus_error *error
             break;
         }
         for (size_t i = 0; i < before && status == LOCUS_OK; i++)
-            for (int64_t b = 1; range->depth[i] == depth && b <= range->coordinate.size && status == LOCUS_OK; b++)
+            for (int64_t b = 1; range->tree[i].depth == depth && b <= range->coordinate.size && status == LOCUS_OK; b++)
                 status = child_of(range, i, b) == SIZE_MAX ? add_node(range, i, b, error) : LOCUS_OK;
     }
     return status;
@@ -164,7 +149,7 @@ static lab_panel_kind panel_of(const lab_layout *layout, size_t *inner) {
 
 locus_status lab_layout_open(lab_layout *layout, const locus_group *group, locus_error *error) {
     size_t inner = 1;
-    *layout = (lab_layout){.group = group};
+    *layout = (lab_layout){.count = 0};
     const size_t count = locus_group_coordinates(group);
     if (count > LAB_COORDINATES_MAX) {
         return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "group",
@@ -195,18 +180,15 @@ locus_status lab_layout_open(lab_layout *layout, const locus_group *group, locus
 static size_t next_child(const lab_range *range, size_t parent, int64_t after) {
     size_t best = SIZE_MAX;
     for (size_t i = parent + 1; i < range->nodes; i++) {
-        bool right = range->parent[i] == parent && range->branch[i] > after;
-        best = right && (best == SIZE_MAX || range->branch[i] < range->branch[best]) ? i : best;
+        bool right = range->tree[i].parent == parent && range->tree[i].branch > after;
+        best = right && (best == SIZE_MAX || range->tree[i].branch < range->tree[best].branch) ? i : best;
     }
     return best;
 }
 
 /* Leaves side by side, parents above the middle of their children; without recursion, for a tree may be deep. */
-static locus_status spread_tree(lab_range *range, locus_error *error) {
-    range->across = calloc(range->nodes, sizeof *range->across);
+static void spread_tree(lab_range *range) {
     double leaves = 0;
-    if (!range->across)
-        return lab_fail_memory(error, "a tree");
     size_t node = 0;
     int64_t after = INT64_MIN;
     for (bool done = false; !done;) {
@@ -217,20 +199,19 @@ static locus_status spread_tree(lab_range *range, locus_error *error) {
             continue;
         }
         if (after == INT64_MIN) {
-            range->across[node] = leaves++;
+            range->tree[node].across = leaves++;
         } else {
             size_t first = next_child(range, node, INT64_MIN);
-            double low = range->across[first], high = low;
-            for (size_t i = first; i != SIZE_MAX; i = next_child(range, node, range->branch[i]))
-                high = range->across[i];
-            range->across[node] = (low + high) / 2;
+            double low = range->tree[first].across, high = low;
+            for (size_t i = first; i != SIZE_MAX; i = next_child(range, node, range->tree[i].branch))
+                high = range->tree[i].across;
+            range->tree[node].across = (low + high) / 2;
         }
         done = node == 0;
-        after = range->branch[node];
-        node = range->parent[node];
+        after = range->tree[node].branch;
+        node = range->tree[node].parent;
     }
     range->leaves = leaves;
-    return LOCUS_OK;
 }
 
 /* ---- sizes ---- */
@@ -291,11 +272,8 @@ locus_status lab_layout_measure(lab_layout *layout, double across, locus_error *
         lab_range *range = &layout->ranges[i];
         points *= extent(range);
         panels *= i < layout->outer ? extent(range) : 1;
-        if (range->coordinate.kind == LOCUS_COORDINATE_TREE) {
-            locus_status status = spread_tree(range, error);
-            if (status != LOCUS_OK)
-                return status;
-        }
+        if (range->coordinate.kind == LOCUS_COORDINATE_TREE)
+            spread_tree(range);
     }
     if (points > MOST_POINTS || panels > MOST_PANELS) {
         return lab_fail(
@@ -337,8 +315,8 @@ static lab_point tree_point(const lab_layout *layout, double node) {
     size_t index = (size_t)node;
     double level = range->deepest ? (layout->height - 2 * MARGIN) / (double)range->deepest : 0;
     double alone = range->leaves < 2 ? 0.5 * layout->step : 0;
-    return (lab_point){MARGIN + alone + range->across[index] * layout->step,
-                       MARGIN + (double)range->depth[index] * level};
+    return (lab_point){MARGIN + alone + range->tree[index].across * layout->step,
+                       MARGIN + (double)range->tree[index].depth * level};
 }
 
 static lab_point torus_point(const lab_layout *layout, const double *values, double *nearness) {

@@ -21,21 +21,24 @@ typedef enum lab_panel_kind {
     LAB_PANEL_TREE
 } lab_panel_kind;
 
+typedef struct lab_node {
+    size_t parent, depth;
+    int64_t branch; /* from the parent, signed */
+    double across;  /* in leaves */
+} lab_node;
+
 /* What of a coordinate is shown. */
 typedef struct lab_range {
     locus_coordinate coordinate;
     int64_t low, high; /* axes and cycles: both included; trees: the nodes' indices */
     /* trees: nodes in the order in which they were found, parents first; node 0 is the root */
+    lab_node *tree;
     size_t nodes, room;
-    size_t *parent, *depth;
-    int64_t *branch; /* from the parent, signed */
-    double *across;  /* in leaves */
     double leaves;
     size_t deepest;
 } lab_range;
 
 typedef struct lab_layout {
-    const locus_group *group;
     size_t count, outer; /* coordinates, and how many of them repeat panels */
     lab_range ranges[LAB_COORDINATES_MAX];
     lab_panel_kind kind;

@@ -93,10 +93,10 @@ static void draw_branch(const edge_job *job, const double *values) {
         return;
     for (size_t i = 0; i < job->layout->count; i++)
         parent[i] = values[i];
-    parent[job->axis] = (double)range->parent[node];
+    parent[job->axis] = (double)range->tree[node].parent;
     lab_draw_segment(job->drawing, lab_layout_point(job->layout, parent, NULL),
                      lab_layout_point(job->layout, values, NULL),
-                     (lab_stroke){.colour = 0x9aa3af, .width = 1.2, .dashed = range->branch[node] < 0});
+                     (lab_stroke){.colour = 0x9aa3af, .width = 1.2, .dashed = range->tree[node].branch < 0});
 }
 
 static void draw_edge(void *context, const double *values) {
@@ -150,10 +150,10 @@ static void put_number(lab_drawing *drawing, lab_point at, lab_anchor anchor, in
 static bool node_text(const lab_range *range, size_t node, char *text, size_t size) {
     int64_t letters[LETTERS_MOST];
     size_t count = 0, used = 0;
-    if (range->depth[node] > LETTERS_MOST)
+    if (range->tree[node].depth > LETTERS_MOST)
         return false;
-    for (size_t at = node; at != 0; at = range->parent[at])
-        letters[count++] = range->branch[at];
+    for (size_t at = node; at != 0; at = range->tree[at].parent)
+        letters[count++] = range->tree[at].branch;
     snprintf(text, size, "0");
     for (size_t i = count; i-- > 0 && used + 24 < size;) {
         used +=
@@ -173,17 +173,17 @@ typedef struct label_job {
 static double node_room(const lab_layout *layout, const lab_range *range, size_t node) {
     double nearest = 4;
     for (size_t i = 0; i < range->nodes; i++)
-        if (i != node && range->depth[i] == range->depth[node])
-            nearest = fmin(nearest, fabs(range->across[i] - range->across[node]));
+        if (i != node && range->tree[i].depth == range->tree[node].depth)
+            nearest = fmin(nearest, fabs(range->tree[i].across - range->tree[node].across));
     return nearest * layout->step;
 }
 
 /* Whether a node is to the right of the nearest ancestor that it is not straight below. */
 static bool stands_right(const lab_range *range, size_t node) {
-    while (node > 0 && !(range->across[node] > range->across[range->parent[node]])) {
-        if (range->across[node] < range->across[range->parent[node]])
+    while (node > 0 && !(range->tree[node].across > range->tree[range->tree[node].parent].across)) {
+        if (range->tree[node].across < range->tree[range->tree[node].parent].across)
             return false;
-        node = range->parent[node];
+        node = range->tree[node].parent;
     }
     return node > 0;
 }
@@ -199,7 +199,7 @@ static void label_node(const label_job *job, const double *values) {
     bool leaf = true;
     char text[160];
     for (size_t i = node + 1; i < range->nodes; i++)
-        leaf = leaf && range->parent[i] != node;
+        leaf = leaf && range->tree[i].parent != node;
     double room = node_room(layout, range, node);
     if (!node_text(range, node, text, sizeof text) ||
         LETTER_WIDTH * (double)strlen(text) > (leaf ? room - 3 : room / 2 - clear - 5))
