@@ -4,6 +4,7 @@
  * they are. */
 #include "figures/kernel.h"
 
+#include "bound/bound.h"
 #include "io/fail.h"
 
 #include <math.h>
@@ -39,12 +40,10 @@ typedef struct pairs {
     size_t count; /* of packed pairs: distances times directions, directions fastest */
     locus_plan *plan;
     float *vectors, *output, *scores; /* [count, heads, head_dim] twice; [count, heads] */
-    locus_workspace workspace;
 } pairs;
 
 static void pairs_free(pairs *p) {
     locus_plan_destroy(&p->plan);
-    locus_release(p->workspace.data, p->workspace.bytes);
     free(p->vectors);
     free(p->output);
     free(p->scores);
@@ -80,21 +79,25 @@ static size_t group_of(const locus_shape *shape) {
     return shape->kv_heads > 0 ? shape->heads / shape->kv_heads : 1;
 }
 
+void lab_draw_direction(float *vector, size_t dim, const locus_random *random, uint64_t first) {
+    double norm = 0;
+    for (size_t i = 0; i < dim; i++) {
+        const double x = locus_random_normal(random, first + i);
+        vector[i] = (float)x;
+        norm += x * x;
+    }
+    for (size_t i = 0; i < dim; i++)
+        vector[i] = (float)(vector[i] / sqrt(norm));
+}
+
 /* The same directions at every distance, own ones for each head of keys, of length 1. */
 static void draw_directions(float *vectors, size_t count, const locus_shape *shape) {
     const locus_random random = {.seed = 0, .purpose = PURPOSE};
     const size_t heads = shape->heads, dim = shape->head_dim, group = group_of(shape);
     for (size_t i = 0; i < count; i++) {
         for (size_t h = 0; h < heads; h++) {
-            float *row = vectors + (i * heads + h) * dim;
-            double norm = 0;
-            for (size_t j = 0; j < dim; j++) {
-                double x = locus_random_normal(&random, ((i % DIRECTIONS) * heads + h / group * group) * dim + j);
-                row[j] = (float)x;
-                norm += x * x;
-            }
-            for (size_t j = 0; j < dim; j++)
-                row[j] = (float)(row[j] / sqrt(norm));
+            const size_t first = ((i % DIRECTIONS) * heads + h / group * group) * dim;
+            lab_draw_direction(vectors + (i * heads + h) * dim, dim, &random, first);
         }
     }
 }
@@ -106,19 +109,9 @@ static locus_status score_pairs(pairs *p, const locus_shape *shape, locus_error 
     k.shape[1] /= group; /* the first head of each group */
     k.stride[1] *= group;
     locus_tensor s = locus_tensor_view(p->scores, LOCUS_FLOAT32, 2, sizes);
-    locus_attention_options options = locus_attention_default();
     o.data = p->output;
-    options.scale = 1;
-    options.mask =
-        LOCUS_MASK_CAUSAL; /* one key for each query, the last: it is seen; some encodings take no other mask */
-    p->workspace.bytes = locus_attention_workspace(p->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
-    if (p->workspace.bytes > 0 && !(p->workspace.data = locus_allocate(p->workspace.bytes))) {
-        p->workspace.bytes = 0;
-        return lab_fail_memory(error, "a score kernel");
-    }
     const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &k, &o, &s};
-    const locus_execution execution = locus_execution_in(p->workspace);
-    return locus_attention_forward(p->plan, &options, &tensors, &execution, error);
+    return lab_attend_pairs(p->plan, 1, &tensors, error);
 }
 
 /* Mean and deviation over the directions and heads of one distance. */
@@ -167,25 +160,17 @@ static locus_status table_rows(double *rows, size_t count, const locus_binding *
     locus_tensor x = locus_tensor_view(rows, LOCUS_FLOAT64, 2, sizes);
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
-    locus_workspace workspace = {0};
     locus_status status = locus_positions_create(&positions, locus_binding_group(binding), &packing, NULL, error);
     if (status == LOCUS_OK)
         status = locus_plan_create(&plan, binding, positions, NULL, error);
-    if (status == LOCUS_OK) {
-        workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT64, NULL);
-        workspace.data = workspace.bytes ? locus_allocate(workspace.bytes) : NULL;
-        const locus_execution execution = locus_execution_in(workspace);
-        status = workspace.bytes && !workspace.data
-                     ? lab_fail_memory(error, "a score kernel")
-                     : locus_apply(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, &x, &execution, error);
-    }
-    locus_release(workspace.data, workspace.bytes);
+    if (status == LOCUS_OK)
+        status = lab_apply(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, NULL, error);
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);
     return status;
 }
 
-static double cosine(const double *a, const double *b, size_t dim) {
+double lab_cosine(const double *a, const double *b, size_t dim) {
     double product = 0, aa = 0, bb = 0;
     for (size_t i = 0; i < dim; i++) {
         product += a[i] * b[i];
@@ -203,7 +188,7 @@ static locus_status compute_table(lab_kernel *kernel, const locus_binding *bindi
     locus_status status =
         rows ? table_rows(rows, count, binding, dim, error) : lab_fail_memory(error, "a score kernel");
     for (size_t i = 0; status == LOCUS_OK && i < count; i++)
-        kernel->mean[i] = kernel->low[i] = kernel->high[i] = cosine(rows + (count / 2) * dim, rows + i * dim, dim);
+        kernel->mean[i] = kernel->low[i] = kernel->high[i] = lab_cosine(rows + (count / 2) * dim, rows + i * dim, dim);
     free(rows);
     return status;
 }

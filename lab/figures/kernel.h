@@ -21,4 +21,9 @@ locus_status lab_kernel_compute(lab_kernel *kernel, const locus_binding *binding
                                 const locus_shape *shape, size_t reach, locus_error *error);
 void lab_kernel_free(lab_kernel *kernel);
 
+/* What similarities (figure.h) are measured with, too: a random vector of length 1, made of the `dim` numbers of
+ * `random` from `first` on; the cosine between two vectors, 0 if one of them is 0. */
+void lab_draw_direction(float *vector, size_t dim, const locus_random *random, uint64_t first);
+double lab_cosine(const double *a, const double *b, size_t dim);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "bound/bound.h"
 #include "bound/position_list.h"
+#include "figures/kernel.h"
 #include "io/fail.h"
 
 #include <math.h>
@@ -59,16 +60,8 @@ static locus_status place(similarity_job *job, const locus_path *const *paths, c
 static void draw_direction(similarity_job *job, size_t direction) {
     const locus_random random = {.seed = 0, .purpose = PURPOSE, .step = (uint32_t)direction};
     const size_t dim = job->shape->head_dim, width = job->shape->heads * dim;
-    for (size_t h = 0; h < job->shape->heads; h++) {
-        double norm = 0;
-        for (size_t i = 0; i < dim; i++) {
-            double x = locus_random_normal(&random, h * dim + i);
-            job->vectors[h * dim + i] = (float)x;
-            norm += x * x;
-        }
-        for (size_t i = 0; i < dim; i++)
-            job->vectors[h * dim + i] = (float)(job->vectors[h * dim + i] / sqrt(norm));
-    }
+    for (size_t h = 0; h < job->shape->heads; h++)
+        lab_draw_direction(job->vectors + h * dim, dim, &random, h * dim);
     for (size_t i = width; i < job->count * width; i++)
         job->vectors[i] = job->vectors[i - width];
 }
@@ -128,15 +121,8 @@ static locus_status compute_table(similarity_job *job, locus_error *error) {
     locus_status status = rows ? table_rows(job, job->positions, rows, error) : lab_fail_memory(error, "a table");
     if (status == LOCUS_OK)
         status = table_rows(job, job->origins, origin, error);
-    for (size_t i = 0; status == LOCUS_OK && i < job->count; i++) {
-        double xy = 0, xx = 0, yy = 0;
-        for (size_t j = 0; j < dim; j++) {
-            xy += rows[i * dim + j] * origin[j];
-            xx += rows[i * dim + j] * rows[i * dim + j];
-            yy += origin[j] * origin[j];
-        }
-        job->result->mean[i] = xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
-    }
+    for (size_t i = 0; status == LOCUS_OK && i < job->count; i++)
+        job->result->mean[i] = lab_cosine(rows + i * dim, origin, dim);
     free(rows);
     return status;
 }
