@@ -24,24 +24,6 @@ static void put_share(lab_page *page, const lab_statistic *s, bool best) {
     put_number(page, LAB_MEASURE_ACCURACY, s, best);
 }
 
-/* Not separated from the best mean of its column, which is known from at least two seeds each. */
-static bool is_best(const lab_summary_section *section, const lab_statistic *s, size_t which) {
-    const double sign = lab_measure_sign(which == 0 ? section->measure : LAB_MEASURE_ACCURACY);
-    const lab_statistic *best = NULL;
-    size_t others = 0, own = 0, at = 0;
-    for (size_t i = 0; i < section->row_count; i++) {
-        const lab_statistic *other = lab_summary_at(section, i, which);
-        if (other->count > 0 && (!best || sign * (other->mean - best->mean) > 0)) {
-            best = other;
-            at = i;
-        }
-        own = other == s ? i : own;
-        others += other->count > 1 && other != s;
-    }
-    return best && s->count > 1 && best->count > 1 && others > 0 &&
-           (own == at || !lab_summary_tells(section, own, at, which));
-}
-
 static void put_steps(lab_page *page, const lab_summary_row *row) {
     const lab_statistic *s = &row->steps_to_99;
     if (s->count == 0) {
@@ -69,19 +51,20 @@ static void put_published(lab_page *page, const lab_published *published) {
 
 /* ---- rows ---- */
 
-static void put_score_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
+static void put_score_row(lab_page *page, const lab_summary_section *section, size_t index) {
     const lab_task_class *class = section->class;
+    const lab_summary_row *row = &section->rows[index];
     fputs("<tr><th scope=\"row\"><code>", page->file);
     lab_page_text(page, row->encoding);
     fputs("</code></th>", page->file);
     for (size_t c = 0; c < class->column_count; c++) {
         if (lab_summary_shows(section, c)) {
             put_number(page, class->columns[c].measure, &row->scores[c],
-                       c == section->lead && is_best(section, &row->scores[c], 0));
+                       c == section->lead && lab_summary_is_best(section, index, 0));
         }
     }
     for (size_t i = 0; i < lab_summary_length_columns(section); i++)
-        put_share(page, &row->at_length[i], is_best(section, &row->at_length[i], i + 1));
+        put_share(page, &row->at_length[i], lab_summary_is_best(section, index, i + 1));
     if (class->size != NULL)
         put_steps(page, row);
     fprintf(page->file, "<td>%zu</td>", row->done);
@@ -219,7 +202,7 @@ void lab_page_scores(lab_page *page, const lab_summary_section *section) {
     put_score_caption(page, section, label);
     put_head(page, section, label);
     for (size_t i = 0; i < section->row_count; i++)
-        put_score_row(page, section, &section->rows[i]);
+        put_score_row(page, section, i);
     fputs("</tbody>\n<tfoot>", page->file);
     put_guess_row(page, section, "majority", section->majority);
     put_guess_row(page, section, "chance", section->chance);

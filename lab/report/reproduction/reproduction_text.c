@@ -154,22 +154,10 @@ bool lab_view_tells(const lab_reproduction_view *view, size_t i, size_t j, size_
     return lab_contrast_tells(row_at, &context, view->table->row_count, i, j);
 }
 
-/* Where there is one seed nothing is told from the best, so that nothing is marked. */
 bool lab_view_is_best(const lab_reproduction_view *view, size_t row, size_t column) {
-    const lab_measure measure = view->table->columns[column].measure;
-    size_t best = SIZE_MAX, rivals = 0;
-    for (size_t i = 0; i < view->table->row_count; i++) {
-        const lab_statistic *other = lab_field_score(&view->result->fields[i][column], measure);
-        const lab_statistic *known =
-            best == SIZE_MAX ? NULL : lab_field_score(&view->result->fields[best][column], measure);
-        if (other->count > 0 && (known == NULL || lab_measure_sign(measure) * (other->mean - known->mean) > 0))
-            best = i;
-        rivals += other->count > 1 && i != row;
-    }
-    if (best == SIZE_MAX || lab_field_score(&view->result->fields[row][column], measure)->count < 2 ||
-        lab_field_score(&view->result->fields[best][column], measure)->count < 2 || rivals == 0)
-        return false;
-    return row == best || !lab_view_tells(view, row, best, column);
+    const view_column context = {view, column};
+    const double sign = lab_measure_sign(view->table->columns[column].measure);
+    return lab_contrast_is_best(row_at, &context, view->table->row_count, row, sign);
 }
 
 size_t lab_view_without_decay(const lab_reproduction_view *view, size_t with) {

@@ -98,6 +98,23 @@ bool lab_contrast_tells(lab_row_at *at, const void *context, size_t count, size_
     return true;
 }
 
+bool lab_contrast_is_best(lab_row_at *at, const void *context, size_t count, size_t row, double sign) {
+    const lab_statistic *own = at(context, row), *best = NULL;
+    size_t place = 0, rivals = 0;
+    for (size_t i = 0; i < count; i++) {
+        const lab_statistic *other = at(context, i);
+        if (other == NULL || other->count == 0)
+            continue;
+        if (best == NULL || sign * (other->mean - best->mean) > 0) {
+            best = other;
+            place = i;
+        }
+        rivals += other->count > 1 && i != row;
+    }
+    return rivals > 0 && own != NULL && own->count > 1 && best->count > 1 &&
+           (row == place || !lab_contrast_tells(at, context, count, row, place));
+}
+
 bool lab_contrast_separates(const lab_contrast *contrast) {
     return !contrast->missing && fabs(contrast->difference) > contrast->half_width;
 }

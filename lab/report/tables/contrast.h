@@ -35,6 +35,9 @@ lab_contrast lab_contrast_one(const lab_statistic *a, double known, double miss)
 typedef const lab_statistic *lab_row_at(const void *context, size_t row);
 /* Whether rows i and j of `count` are told apart, all pairs of rows looked at together; nothing is told of one seed. */
 bool lab_contrast_tells(lab_row_at *at, const void *context, size_t count, size_t i, size_t j);
+/* Whether a row is the best, which has the highest mean (`sign` 1) or the lowest (−1), or is not told from it; false
+ * where one of the two, or all others, have a single seed. */
+bool lab_contrast_is_best(lab_row_at *at, const void *context, size_t count, size_t row, double sign);
 /* Gives it the interval that misses with `miss`. */
 void lab_contrast_widen(lab_contrast *contrast, double miss);
 /* With what the interval may miss at least that leaves out what is this far from the difference; 1 where it is not

@@ -123,5 +123,7 @@ const lab_statistic *lab_summary_score(const lab_summary_section *section, const
 const lab_statistic *lab_summary_at(const lab_summary_section *section, size_t row, size_t which);
 /* Whether two rows are told apart by it, all pairs of rows looked at together. */
 bool lab_summary_tells(const lab_summary_section *section, size_t i, size_t j, size_t which);
+/* Whether a row is the best by it, or not told from the best. */
+bool lab_summary_is_best(const lab_summary_section *section, size_t row, size_t which);
 
 #endif

@@ -317,6 +317,12 @@ bool lab_summary_tells(const lab_summary_section *section, size_t i, size_t j, s
     return lab_contrast_tells(row_at, &context, section->row_count, i, j);
 }
 
+bool lab_summary_is_best(const lab_summary_section *section, size_t row, size_t which) {
+    const test_set context = {section, which};
+    const double sign = lab_measure_sign(which == 0 ? section->measure : LAB_MEASURE_ACCURACY);
+    return lab_contrast_is_best(row_at, &context, section->row_count, row, sign);
+}
+
 /* ---- from curves ---- */
 
 /* Steps until development accuracy reached 99 %: from the final scores, or else from the curve. */
