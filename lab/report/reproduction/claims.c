@@ -156,15 +156,11 @@ typedef struct judge {
     lab_finding *finding;
 } judge;
 
-static const lab_statistic *score(const judge *by, size_t row, size_t column) {
-    return lab_field_score(&by->result->fields[row][column], by->of.table->columns[column].measure);
-}
-
 static lab_side side_of(const judge *by, size_t row, size_t column, double weight) {
     const lab_measure measure = by->of.table->columns[column].measure;
     const lab_learning *learning = &by->result->fields[row][column].learning;
     const double chance = by->result->chance[column];
-    const lab_statistic *own = score(by, row, column);
+    const lab_statistic *own = lab_result_score(by->result, by->of.table, row, column);
     return (lab_side){
         .score = own,
         .convergence = lab_learning_judge(learning, own, measure, by->of.claim->kind == LAB_CLAIM_CHANCE ? 0 : chance),
@@ -194,8 +190,8 @@ size_t lab_claim_samples(const lab_reproduction *table, const lab_result *result
 static double binomial_of(const judge *by, const lab_claim_item *item) {
     return has_own_samples(by->of.table, item->column) && item->rival != SIZE_MAX && !item->contrast.missing &&
                    !isfinite(item->contrast.half_width)
-               ? lab_binomial_half_width(score(by, item->subject, item->column)->mean,
-                                         score(by, item->rival, item->column)->mean,
+               ? lab_binomial_half_width(lab_result_score(by->result, by->of.table, item->subject, item->column)->mean,
+                                         lab_result_score(by->result, by->of.table, item->rival, item->column)->mean,
                                          lab_claim_samples(by->of.table, by->result, item))
                : 0;
 }
@@ -385,7 +381,7 @@ bool lab_column_at_chance(const lab_reproduction *table, const lab_result *resul
     const lab_measure measure = table->columns[column].measure;
     size_t measured = 0;
     for (size_t row = 0; row < table->row_count; row++) {
-        const lab_statistic *share = lab_field_score(&result->fields[row][column], measure);
+        const lab_statistic *share = lab_result_score(result, table, row, column);
         measured += share->count > 0;
         if (share->count > 0 && !lab_is_at_chance(share, measure, result->chance[column]))
             return false;

@@ -72,11 +72,10 @@ static void write_effect(const lab_reproduction_view *view, const char *task, si
         pair of;
         char text[64] = "";
         if (is_compared(table, task, which, row, &of)) {
-            const lab_measure measure = table->columns[of.with].measure;
             const lab_contrast contrast =
-                lab_contrast_two(lab_field_score(&view->result->fields[row][of.with], measure),
-                                 lab_field_score(&view->result->fields[row][of.without], measure), miss);
-            lab_contrast_text(&contrast, measure, text, sizeof text);
+                lab_contrast_two(lab_result_score(view->result, table, row, of.with),
+                                 lab_result_score(view->result, table, row, of.without), miss);
+            lab_contrast_text(&contrast, table->columns[of.with].measure, text, sizeof text);
         }
         fprintf(stream, " %s |", text);
     }

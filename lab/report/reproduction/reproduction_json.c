@@ -187,14 +187,10 @@ static void add_claims(cJSON *root, const lab_reproduction_view *view) {
 /* Pairs of rows of a column whose difference is not told from 0. */
 static void add_unseparated(cJSON *root, const lab_reproduction_view *view) {
     cJSON *list = cJSON_AddArrayToObject(root, "not_separated");
-    size_t rows = view->table->row_count;
+    const size_t rows = view->table->row_count;
     for (size_t i = 0; i < view->table->column_count * rows * rows; i++) {
-        size_t column = i / (rows * rows), a = i / rows % rows, b = i % rows;
-        const lab_measure measure = view->table->columns[column].measure;
-        const size_t least = a >= b ? 0
-                                    : lab_field_score(&view->result->fields[a][column], measure)->count *
-                                          lab_field_score(&view->result->fields[b][column], measure)->count;
-        if (least > 0 && !lab_view_tells(view, a, b, column)) {
+        const size_t column = i / (rows * rows), a = i / rows % rows, b = i % rows;
+        if (a < b && lab_view_is_open(view, a, b, column)) {
             const lab_reproduction_column *one = &view->table->columns[column];
             const char *texts[3] = {one->name, one->rows[a].key, one->rows[b].key};
             lab_json_put(list, NULL, cJSON_CreateStringArray(texts, 3));

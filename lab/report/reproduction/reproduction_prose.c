@@ -16,12 +16,8 @@ static lab_measure measure_of(const lab_reproduction_view *view, const lab_claim
     return view->table->columns[item->column].measure;
 }
 
-static const lab_statistic *score_of(const lab_reproduction_view *view, size_t row, size_t column) {
-    return lab_field_score(&view->result->fields[row][column], view->table->columns[column].measure);
-}
-
 static void write_against_chance(const lab_reproduction_view *view, const lab_claim_item *item, FILE *stream) {
-    const lab_statistic *share = score_of(view, item->subject, item->column);
+    const lab_statistic *share = lab_result_score(view->result, view->table, item->subject, item->column);
     double chance = view->result->chance[item->column];
     char text[64];
     fprintf(stream, "%s, guessing scores %.2f, at chance is below %.2f",
@@ -202,8 +198,7 @@ static size_t write_pairs(const lab_reproduction_view *view, size_t column, FILE
     size_t pairs = 0;
     for (size_t i = 0; i < table->row_count; i++) {
         for (size_t j = i + 1; j < table->row_count; j++) {
-            if (score_of(view, i, column)->count == 0 || score_of(view, j, column)->count == 0 ||
-                lab_view_tells(view, i, j, column))
+            if (!lab_view_is_open(view, i, j, column))
                 continue;
             char a[80], b[80];
             row_name(view, i, a);
@@ -217,7 +212,7 @@ static size_t write_pairs(const lab_reproduction_view *view, size_t column, FILE
 static size_t measured_rows(const lab_reproduction_view *view, size_t column) {
     size_t count = 0;
     for (size_t row = 0; row < view->table->row_count; row++)
-        count += score_of(view, row, column)->count > 0;
+        count += lab_result_score(view->result, view->table, row, column)->count > 0;
     return count;
 }
 

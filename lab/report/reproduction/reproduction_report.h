@@ -46,8 +46,8 @@ bool lab_view_row_is_in(const lab_reproduction_view *view, size_t row,
 /* Whether a column, or any column, has outputs that can be right as a whole: words and trees. */
 bool lab_view_is_whole(const lab_reproduction_view *view, size_t column);
 bool lab_view_has_exact(const lab_reproduction_view *view);
-/* Whether two rows of a column are told apart, all pairs of its rows looked at together. */
-bool lab_view_tells(const lab_reproduction_view *view, size_t i, size_t j, size_t column);
+/* Whether two rows of a column are measured and not told apart, all pairs of its rows looked at together. */
+bool lab_view_is_open(const lab_reproduction_view *view, size_t i, size_t j, size_t column);
 /* Whether a field is the best of its column or not told from it; false where there is one seed. */
 bool lab_view_is_best(const lab_reproduction_view *view, size_t row, size_t column);
 /* The row that is row `with` without its decay, SIZE_MAX if there is none or `with` has no decay. */

@@ -91,6 +91,11 @@ const lab_statistic *lab_field_score(const lab_field *field, lab_measure measure
     return &field->accuracy;
 }
 
+const lab_statistic *lab_result_score(const lab_result *result, const lab_reproduction *table, size_t row,
+                                      size_t column) {
+    return lab_field_score(&result->fields[row][column], table->columns[column].measure);
+}
+
 /* ---- runs ---- */
 
 /* Whether the list "a; b" has the text. */

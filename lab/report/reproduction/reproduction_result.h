@@ -35,6 +35,9 @@ locus_status lab_result_read(lab_result *result, const lab_reproduction *table, 
 bool lab_result_uses(const lab_result *result, int64_t run);
 /* What a column is about, of one of its fields: accuracy, the share that is decoded exactly, loss, perplexity. */
 const lab_statistic *lab_field_score(const lab_field *field, lab_measure measure);
+/* The same of a field by the measure of its column. */
+const lab_statistic *lab_result_score(const lab_result *result, const lab_reproduction *table, size_t row,
+                                      size_t column);
 
 /* What guessing scores in each column, from its own test data; images: one in their classes. Does not need a store. */
 locus_status lab_result_chance(lab_result *result, const lab_reproduction *table, locus_error *error);

@@ -97,8 +97,8 @@ char *lab_pair_text(const lab_reproduction_view *view, size_t first, size_t seco
     text[0] = '\0';
     if (lab_reproduction_has(view->table, first, column)) {
         const lab_contrast contrast =
-            lab_contrast_two(lab_field_score(&view->result->fields[first][column], measure),
-                             lab_field_score(&view->result->fields[second][column], measure), LAB_MISS);
+            lab_contrast_two(lab_result_score(view->result, view->table, first, column),
+                             lab_result_score(view->result, view->table, second, column), LAB_MISS);
         lab_contrast_text(item != NULL ? &item->contrast : &contrast, measure, text, size);
     }
     return text;
@@ -143,15 +143,16 @@ typedef struct view_column {
 
 static const lab_statistic *row_at(const void *context, size_t row) {
     const view_column *at = context;
-    const lab_measure measure = at->view->table->columns[at->column].measure;
     return lab_reproduction_has(at->view->table, row, at->column)
-               ? lab_field_score(&at->view->result->fields[row][at->column], measure)
+               ? lab_result_score(at->view->result, at->view->table, row, at->column)
                : NULL;
 }
 
-bool lab_view_tells(const lab_reproduction_view *view, size_t i, size_t j, size_t column) {
+bool lab_view_is_open(const lab_reproduction_view *view, size_t i, size_t j, size_t column) {
     const view_column context = {view, column};
-    return lab_contrast_tells(row_at, &context, view->table->row_count, i, j);
+    return lab_result_score(view->result, view->table, i, column)->count > 0 &&
+           lab_result_score(view->result, view->table, j, column)->count > 0 &&
+           !lab_contrast_tells(row_at, &context, view->table->row_count, i, j);
 }
 
 bool lab_view_is_best(const lab_reproduction_view *view, size_t row, size_t column) {
