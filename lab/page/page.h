@@ -32,12 +32,12 @@ void lab_page_figure(lab_page *page);
 void lab_page_table_number(lab_page *page, char label[LAB_PAGE_LABEL]);
 /* Opens <div><table>, which can be sorted; `label` is the id of what names it. */
 void lab_page_table(lab_page *page, const char *label);
+/* Opens a table's row that an encoding heads; a cell of it: mean and deviation of a measure, marked as the best. */
+void lab_page_row(lab_page *page, const char *encoding);
+void lab_page_cell(lab_page *page, lab_measure measure, const lab_statistic *s, bool best);
 
 /* page_data.c: the summary and every run with its scores, as JSON for the page's script and for who saves it */
 locus_status lab_page_data(lab_page *page, locus_error *error);
-
-/* The statistic of a row on the test set `which`: 0 is the trained length, then the further lengths. */
-const lab_statistic *lab_page_statistic(const lab_summary_section *section, const lab_summary_row *row, size_t which);
 
 /* page_setting.c: what was run; page_findings.c, page_scores.c, page_costs.c (the others) */
 locus_status lab_page_setting(lab_page *page, const lab_summary_section *section, locus_error *error);
@@ -61,8 +61,5 @@ locus_status lab_page_model(lab_page *page, const lab_summary_row *row, lab_mode
 /* Whether what failed may be there the next time: memory, or a checkpoint that the system could not read now. One that
  * is lost or spoilt costs its picture, not the page. */
 bool lab_page_may_pass(locus_status status, const locus_error *reason);
-
-/* Whether any seed of any row has been finished. */
-bool lab_page_has_scores(const lab_summary_section *section);
 
 #endif

@@ -116,15 +116,6 @@ static locus_status draw_panel(lab_page *page, const lab_summary_section *sectio
 
 /* ---- tables ---- */
 
-static void put_score(lab_page *page, const lab_statistic *s) {
-    if (s->count == 0)
-        fputs("<td>—</td>", page->file);
-    else if (s->count == 1)
-        fprintf(page->file, "<td>%.2f</td>", 100 * s->mean);
-    else
-        fprintf(page->file, "<td>%.2f <small>±%.2f</small></td>", 100 * s->mean, 100 * s->deviation);
-}
-
 static bool any_scores(const lab_summary_section *section, const bin_axis *axis, size_t measure) {
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_bin_score *scores = scores_of(&section->rows[i], axis);
@@ -161,11 +152,10 @@ static void put_table(lab_page *page, const lab_summary_section *section, const 
         for (size_t m = 0; scores && section->rows[i].done > 0 && m < MEASURES; m++) {
             if (!any_scores(section, axis, m))
                 continue;
-            fputs("<tr><th scope=\"row\"><code>", page->file);
-            lab_page_text(page, section->rows[i].encoding);
-            fprintf(page->file, "</code></th><td class=\"left\">%s</td>", measure_names[m]);
+            lab_page_row(page, section->rows[i].encoding);
+            fprintf(page->file, "<td class=\"left\">%s</td>", measure_names[m]);
             for (size_t b = 0; b < axis->bins->count; b++)
-                put_score(page, measure_of(&scores[b], m));
+                lab_page_cell(page, LAB_MEASURE_ACCURACY, measure_of(&scores[b], m), false);
             fputs("</tr>\n", page->file);
         }
     }

@@ -38,9 +38,7 @@ static void put_costs(lab_page *page, const lab_summary_section *section) {
         const lab_summary_row *row = &section->rows[i];
         if (row->done == 0)
             continue;
-        fputs("<tr><th scope=\"row\"><code>", page->file);
-        lab_page_text(page, row->encoding);
-        fputs("</code></th>", page->file);
+        lab_page_row(page, row->encoding);
         for (size_t c = 0; c < LAB_COSTS; c++)
             put_cost(page, row, &lab_costs[c], shared ? 0 : lab_cost_most(section, &lab_costs[c]));
         fputs("</tr>\n", page->file);

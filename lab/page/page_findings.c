@@ -2,13 +2,6 @@
 /* What a section's numbers separate. */
 #include "page/page.h"
 
-bool lab_page_has_scores(const lab_summary_section *section) {
-    for (size_t i = 0; i < section->row_count; i++)
-        if (section->rows[i].done > 0)
-            return true;
-    return false;
-}
-
 /* ---- what the numbers separate ---- */
 
 static bool any_single_seed(const lab_summary_section *section) {
@@ -18,17 +11,13 @@ static bool any_single_seed(const lab_summary_section *section) {
     return false;
 }
 
-const lab_statistic *lab_page_statistic(const lab_summary_section *section, const lab_summary_row *row, size_t which) {
-    return which == 0 ? lab_summary_score(section, row) : &row->at_length[which - 1];
-}
-
 /* Pairs of rows that the test set `which` has numbers of: all, and those that it does not separate. */
 static void count_pairs(const lab_summary_section *section, size_t which, size_t *pairs, size_t *open) {
     *pairs = *open = 0;
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = i + 1; j < section->row_count; j++) {
-            const lab_statistic *a = lab_page_statistic(section, &section->rows[i], which);
-            const lab_statistic *b = lab_page_statistic(section, &section->rows[j], which);
+            const lab_statistic *a = lab_summary_at(section, i, which);
+            const lab_statistic *b = lab_summary_at(section, j, which);
             *pairs += a->count && b->count;
             *open += a->count && b->count && !lab_summary_tells(section, i, j, which);
         }
@@ -39,8 +28,8 @@ static void list_unseparated(lab_page *page, const lab_summary_section *section,
     size_t listed = 0;
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = i + 1; j < section->row_count; j++) {
-            const lab_statistic *a = lab_page_statistic(section, &section->rows[i], which);
-            const lab_statistic *b = lab_page_statistic(section, &section->rows[j], which);
+            const lab_statistic *a = lab_summary_at(section, i, which);
+            const lab_statistic *b = lab_summary_at(section, j, which);
             if (a->count == 0 || b->count == 0 || lab_summary_tells(section, i, j, which))
                 continue;
             fputs(listed++ ? " · " : "", page->file);
@@ -72,8 +61,8 @@ static void put_unseparated(lab_page *page, const lab_summary_section *section, 
 
 /* 0: a test set has no numbers of two rows, 1: it does not tell them apart, 2: it does. */
 static int told_apart(const lab_summary_section *section, size_t i, size_t j, size_t which) {
-    const lab_statistic *a = lab_page_statistic(section, &section->rows[i], which);
-    const lab_statistic *b = lab_page_statistic(section, &section->rows[j], which);
+    const lab_statistic *a = lab_summary_at(section, i, which);
+    const lab_statistic *b = lab_summary_at(section, j, which);
     return a->count == 0 || b->count == 0 ? 0 : lab_summary_tells(section, i, j, which) ? 2 : 1;
 }
 
@@ -117,7 +106,7 @@ static void put_test_sets(lab_page *page, const lab_summary_section *section, si
 }
 
 void lab_page_findings(lab_page *page, const lab_summary_section *section) {
-    if (section->row_count < 2 || !lab_page_has_scores(section))
+    if (section->row_count < 2 || !lab_summary_has_scores(section))
         return;
     fputs("<div class=\"finding\">\n", page->file);
     for (size_t which = 0; which <= lab_summary_length_columns(section); which++) {

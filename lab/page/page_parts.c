@@ -77,3 +77,22 @@ void lab_page_table(lab_page *page, const char *label) {
             "aria-labelledby=\"%s\">\n",
             label, label);
 }
+
+void lab_page_row(lab_page *page, const char *encoding) {
+    fputs("<tr><th scope=\"row\"><code>", page->file);
+    lab_page_text(page, encoding);
+    fputs("</code></th>", page->file);
+}
+
+void lab_page_cell(lab_page *page, lab_measure measure, const lab_statistic *s, bool best) {
+    const double scale = lab_measure_scale(measure);
+    const int decimals = lab_measure_decimals(measure);
+    if (s->count == 0) {
+        fputs("<td>—</td>", page->file);
+        return;
+    }
+    fprintf(page->file, "<td%s>%.*f", best ? " class=\"best\"" : "", decimals, scale * s->mean);
+    if (s->count > 1)
+        fprintf(page->file, " <small>±%.*f</small>", decimals, scale * s->deviation);
+    fputs("</td>", page->file);
+}

@@ -7,23 +7,6 @@
 
 /* ---- cells ---- */
 
-static void put_number(lab_page *page, lab_measure measure, const lab_statistic *s, bool best) {
-    const double scale = lab_measure_scale(measure);
-    const int decimals = lab_measure_decimals(measure);
-    if (s->count == 0) {
-        fputs("<td>—</td>", page->file);
-        return;
-    }
-    fprintf(page->file, "<td%s>%.*f", best ? " class=\"best\"" : "", decimals, scale * s->mean);
-    if (s->count > 1)
-        fprintf(page->file, " <small>±%.*f</small>", decimals, scale * s->deviation);
-    fputs("</td>", page->file);
-}
-
-static void put_share(lab_page *page, const lab_statistic *s, bool best) {
-    put_number(page, LAB_MEASURE_ACCURACY, s, best);
-}
-
 static void put_steps(lab_page *page, const lab_summary_row *row) {
     const lab_statistic *s = &row->steps_to_99;
     if (s->count == 0) {
@@ -54,17 +37,15 @@ static void put_published(lab_page *page, const lab_published *published) {
 static void put_score_row(lab_page *page, const lab_summary_section *section, size_t index) {
     const lab_task_class *class = section->class;
     const lab_summary_row *row = &section->rows[index];
-    fputs("<tr><th scope=\"row\"><code>", page->file);
-    lab_page_text(page, row->encoding);
-    fputs("</code></th>", page->file);
+    lab_page_row(page, row->encoding);
     for (size_t c = 0; c < class->column_count; c++) {
         if (lab_summary_shows(section, c)) {
-            put_number(page, class->columns[c].measure, &row->scores[c],
-                       c == section->lead && lab_summary_is_best(section, index, 0));
+            lab_page_cell(page, class->columns[c].measure, &row->scores[c],
+                          c == section->lead && lab_summary_is_best(section, index, 0));
         }
     }
     for (size_t i = 0; i < lab_summary_length_columns(section); i++)
-        put_share(page, &row->at_length[i], lab_summary_is_best(section, index, i + 1));
+        lab_page_cell(page, LAB_MEASURE_ACCURACY, &row->at_length[i], lab_summary_is_best(section, index, i + 1));
     if (class->size != NULL)
         put_steps(page, row);
     fprintf(page->file, "<td>%zu</td>", row->done);

@@ -127,7 +127,7 @@ static locus_status put_section(lab_page *page, size_t number, locus_error *erro
     fprintf(page->file, "<section id=\"section%zu\">\n<h2>", number + 1);
     put_heading(page, section);
     fputs("</h2>\n", page->file);
-    if (lab_page_has_scores(section)) {
+    if (lab_summary_has_scores(section)) {
         status = put_results(page, section, number + 1, error);
     } else {
         fputs("<p>No run of this section has finished yet.</p>\n", page->file);

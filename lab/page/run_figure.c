@@ -8,15 +8,8 @@
 
 static const char *const titles[] = {"Learning curves", "Scores by the size of test samples", "What encodings cost"};
 
-static bool is_done(const lab_summary_section *section) {
-    for (size_t i = 0; i < section->row_count; i++)
-        if (section->rows[i].done > 0)
-            return true;
-    return false;
-}
-
 static bool is_drawn(const lab_summary_section *section, lab_run_figure figure) {
-    return is_done(section) && (figure != LAB_FIGURE_LENGTHS || lab_section_has_lengths(section));
+    return lab_summary_has_scores(section) && (figure != LAB_FIGURE_LENGTHS || lab_section_has_lengths(section));
 }
 
 /* What was measured while other runs had a part of the machine is not comparable. */
@@ -51,7 +44,7 @@ static locus_status draw_section(lab_sheet *sheet, const lab_summary *summary, s
 static locus_status nothing(const lab_summary *summary, lab_run_figure figure, locus_error *error) {
     bool done = false;
     for (size_t i = 0; i < summary->section_count; i++)
-        done = done || is_done(&summary->sections[i]);
+        done = done || lab_summary_has_scores(&summary->sections[i]);
     if (!done)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "run", "none of these runs is finished: there is nothing to draw");
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, "run",

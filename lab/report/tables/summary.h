@@ -114,6 +114,8 @@ bool lab_summary_shows(const lab_summary_section *section, size_t column);
 /* How many of the lengths stand in the section's tables: all, or none. */
 size_t lab_summary_length_columns(const lab_summary_section *section);
 bool lab_summary_has_published(const lab_summary_section *section);
+/* Whether any seed of any row has been finished. */
+bool lab_summary_has_scores(const lab_summary_section *section);
 /* What a legend of the section's tables depends on. */
 lab_legend_facts lab_summary_facts(const lab_summary_section *section);
 

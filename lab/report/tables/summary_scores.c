@@ -285,6 +285,13 @@ bool lab_summary_has_published(const lab_summary_section *section) {
     return false;
 }
 
+bool lab_summary_has_scores(const lab_summary_section *section) {
+    for (size_t i = 0; i < section->row_count; i++)
+        if (section->rows[i].done > 0)
+            return true;
+    return false;
+}
+
 lab_legend_facts lab_summary_facts(const lab_summary_section *section) {
     return (lab_legend_facts){.sizes = lab_summary_length_columns(section) > 0,
                               .solved = section->measure == LAB_MEASURE_SOLVED,
