@@ -6,46 +6,53 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_ROWS = LAB_CHART_MOST_ROWS, MOST_POINTS = LAB_SUMMARY_MAX_LENGTHS + 1 };
+enum { MOST_ROWS = LAB_CHART_MOST_ROWS };
 
-typedef struct length_line {
-    double x[MOST_POINTS], y[MOST_POINTS], low[MOST_POINTS], high[MOST_POINTS];
-    size_t count;
-} length_line;
-
-static void move_point(length_line *line, size_t to, size_t from) {
+static void move_point(lab_score_line *line, size_t to, size_t from) {
     line->x[to] = line->x[from];
     line->y[to] = line->y[from];
     line->low[to] = line->low[from];
     line->high[to] = line->high[from];
 }
 
-static void add_length(length_line *line, double length, lab_measure measure, const lab_statistic *s) {
+void lab_score_line_add(lab_score_line *line, double x, lab_measure measure, const lab_statistic *s) {
     const double scale = lab_measure_scale(measure);
     const bool share = scale == 100;
     size_t at = line->count;
-    if (s->count == 0 || !(length > 0))
+    if (s->count == 0)
         return;
-    for (; at > 0 && line->x[at - 1] > length; at--) /* the trained length comes first, wherever it belongs */
+    for (; at > 0 && line->x[at - 1] > x; at--)
         move_point(line, at, at - 1);
-    line->x[at] = length;
+    line->x[at] = x;
     line->y[at] = scale * s->mean;
     line->low[at] = scale * fmax(s->mean - s->deviation, 0);
     line->high[at] = scale * (share ? fmin(s->mean + s->deviation, 1) : s->mean + s->deviation);
     line->count++;
 }
 
+lab_series lab_score_series(const lab_summary_row *row, const lab_score_line *line) {
+    return (lab_series){.name = row->encoding,
+                        .colour = row->colour,
+                        .mark = row->mark,
+                        .count = line->count,
+                        .x = line->x,
+                        .y = line->y,
+                        .low = row->done > 1 ? line->low : NULL,
+                        .high = line->high,
+                        .points = true};
+}
+
 /* The trained length counts as one of them, where a set of just that length was scored as well. */
-static void gather(length_line *line, const lab_summary_section *section, const lab_summary_row *row, size_t panel,
+static void gather(lab_score_line *line, const lab_summary_section *section, const lab_summary_row *row, size_t panel,
                    lab_measure measure) {
     const char *score = section->class->lengths->panels[panel].score;
     bool again = false;
     for (size_t j = 0; j < section->length_count; j++) {
         again = again || (double)section->lengths[j] == section->trained_length;
-        add_length(line, (double)section->lengths[j], measure, &row->drawn_at_length[panel][j]);
+        lab_score_line_add(line, (double)section->lengths[j], measure, &row->drawn_at_length[panel][j]);
     }
     if (!again)
-        add_length(line, section->trained_length, measure, lab_summary_named(section, row, score));
+        lab_score_line_add(line, section->trained_length, measure, lab_summary_named(section, row, score));
 }
 
 static lab_measure measure_of(const lab_task_class *class, const char *score) {
@@ -63,25 +70,16 @@ static locus_status draw_panel(const lab_summary_section *section, size_t panel,
                                lab_chart_taker *taker, locus_error *error) {
     const lab_measure measure = measure_of(section->class, section->class->lengths->panels[panel].score);
     const size_t count = section->row_count < MOST_ROWS ? section->row_count : MOST_ROWS;
-    length_line lines[MOST_ROWS] = {0};
+    lab_score_line lines[MOST_ROWS] = {0};
     lab_series series[MOST_ROWS];
     double last = 0;
     for (size_t i = 0; i < count; i++) {
-        const lab_summary_row *row = &section->rows[i];
-        length_line *line = &lines[i];
-        gather(line, section, row, panel, measure);
+        lab_score_line *line = &lines[i];
+        gather(line, section, &section->rows[i], panel, measure);
         if (line->count == 0)
             continue;
         last = fmax(last, line->x[line->count - 1]);
-        series[chart->series_count++] = (lab_series){.name = row->encoding,
-                                                     .colour = row->colour,
-                                                     .mark = row->mark,
-                                                     .count = line->count,
-                                                     .x = line->x,
-                                                     .y = line->y,
-                                                     .low = row->done > 1 ? line->low : NULL,
-                                                     .high = line->high,
-                                                     .points = true};
+        series[chart->series_count++] = lab_score_series(&section->rows[i], line);
     }
     if (chart->series_count == 0)
         return LOCUS_OK;

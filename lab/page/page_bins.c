@@ -4,10 +4,9 @@
 #include "page/chart_draw.h"
 #include "page/page.h"
 
-#include <math.h>
 #include <string.h>
 
-enum { MOST_ROWS = LAB_PAGE_MOST_ROWS, WIDTH = 460, HEIGHT = 300, MEASURES = LAB_BIN_MEASURES };
+enum { MOST_ROWS = LAB_PAGE_MOST_ROWS, MEASURES = LAB_BIN_MEASURES };
 
 static const char *const measure_names[MEASURES] = {"accuracy", "exact", "greedy exact"};
 
@@ -39,23 +38,6 @@ static void bin_text(const lab_summary_bin *bin, char *text, size_t size) {
 
 /* ---- figure ---- */
 
-typedef struct bin_line {
-    size_t count;
-    double x[LAB_SUMMARY_MAX_BINS], y[LAB_SUMMARY_MAX_BINS], low[LAB_SUMMARY_MAX_BINS], high[LAB_SUMMARY_MAX_BINS];
-} bin_line;
-
-static void gather_line(bin_line *line, const bin_axis *axis, const lab_summary_bin_score *scores, size_t measure) {
-    for (size_t i = 0; scores && i < axis->bins->count; i++) {
-        const lab_statistic *s = measure_of(&scores[i], measure);
-        if (s->count == 0)
-            continue;
-        line->x[line->count] = (double)i;
-        line->y[line->count] = 100 * s->mean;
-        line->low[line->count] = 100 * fmax(s->mean - s->deviation, 0);
-        line->high[line->count++] = 100 * fmin(s->mean + s->deviation, 1);
-    }
-}
-
 /* The axis' names: bins, and under them how many trees they have. */
 static size_t name_bins(const bin_axis *axis, char texts[][96], const char **names) {
     for (size_t i = 0; i < axis->bins->count; i++) {
@@ -74,7 +56,7 @@ static locus_status draw_panel(lab_page *page, const lab_summary_section *sectio
                                const char *id, locus_error *error) {
     const lab_bin_words *words = axis->words;
     const size_t rows = section->row_count < MOST_ROWS ? section->row_count : MOST_ROWS;
-    bin_line lines[MOST_ROWS] = {0};
+    lab_score_line lines[MOST_ROWS] = {0};
     lab_series series[MOST_ROWS];
     char texts[LAB_SUMMARY_MAX_BINS][96];
     const char *names[LAB_SUMMARY_MAX_BINS];
@@ -82,8 +64,8 @@ static locus_status draw_panel(lab_page *page, const lab_summary_section *sectio
                        .title = words->titles[axis->by_nodes][measure],
                        .x_label = words->x_labels[axis->by_nodes],
                        .y_label = words->y_labels[measure],
-                       .width = WIDTH,
-                       .height = HEIGHT,
+                       .width = LAB_CHART_WIDTH,
+                       .height = LAB_CHART_HEIGHT,
                        .x_low = -0.5,
                        .x_high = (double)axis->bins->count - 0.5,
                        .y_high = 104,
@@ -92,19 +74,11 @@ static locus_status draw_panel(lab_page *page, const lab_summary_section *sectio
                        .x_names = names,
                        .x_name_count = name_bins(axis, texts, names)};
     for (size_t i = 0; i < rows; i++) {
-        const lab_summary_row *row = &section->rows[i];
-        gather_line(&lines[i], axis, scores_of(row, axis), measure);
-        if (lines[i].count > 0) {
-            series[chart.series_count++] = (lab_series){.name = row->encoding,
-                                                        .colour = row->colour,
-                                                        .mark = row->mark,
-                                                        .count = lines[i].count,
-                                                        .x = lines[i].x,
-                                                        .y = lines[i].y,
-                                                        .low = row->done > 1 ? lines[i].low : NULL,
-                                                        .high = lines[i].high,
-                                                        .points = true};
-        }
+        const lab_summary_bin_score *scores = scores_of(&section->rows[i], axis);
+        for (size_t b = 0; scores && b < axis->bins->count; b++)
+            lab_score_line_add(&lines[i], (double)b, LAB_MEASURE_ACCURACY, measure_of(&scores[b], measure));
+        if (lines[i].count > 0)
+            series[chart.series_count++] = lab_score_series(&section->rows[i], &lines[i]);
     }
     if (chart.series_count == 0)
         return LOCUS_OK;

@@ -2,8 +2,6 @@
 /* What a section's numbers separate. */
 #include "page/page.h"
 
-/* ---- what the numbers separate ---- */
-
 static bool any_single_seed(const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++)
         if (lab_summary_score(section, &section->rows[i])->count == 1)
@@ -11,15 +9,23 @@ static bool any_single_seed(const lab_summary_section *section) {
     return false;
 }
 
+/* A test set has no numbers of two rows, does not tell them apart, or does. */
+typedef enum separation { UNKNOWN, OPEN, APART } separation;
+
+static separation told_apart(const lab_summary_section *section, size_t i, size_t j, size_t which) {
+    if (lab_summary_at(section, i, which)->count == 0 || lab_summary_at(section, j, which)->count == 0)
+        return UNKNOWN;
+    return lab_summary_tells(section, i, j, which) ? APART : OPEN;
+}
+
 /* Pairs of rows that the test set `which` has numbers of: all, and those that it does not separate. */
 static void count_pairs(const lab_summary_section *section, size_t which, size_t *pairs, size_t *open) {
     *pairs = *open = 0;
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = i + 1; j < section->row_count; j++) {
-            const lab_statistic *a = lab_summary_at(section, i, which);
-            const lab_statistic *b = lab_summary_at(section, j, which);
-            *pairs += a->count && b->count;
-            *open += a->count && b->count && !lab_summary_tells(section, i, j, which);
+            const separation said = told_apart(section, i, j, which);
+            *pairs += said != UNKNOWN;
+            *open += said == OPEN;
         }
     }
 }
@@ -28,9 +34,7 @@ static void list_unseparated(lab_page *page, const lab_summary_section *section,
     size_t listed = 0;
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = i + 1; j < section->row_count; j++) {
-            const lab_statistic *a = lab_summary_at(section, i, which);
-            const lab_statistic *b = lab_summary_at(section, j, which);
-            if (a->count == 0 || b->count == 0 || lab_summary_tells(section, i, j, which))
+            if (told_apart(section, i, j, which) != OPEN)
                 continue;
             fputs(listed++ ? " · " : "", page->file);
             fputs("<span class=\"pair\">", page->file);
@@ -57,13 +61,6 @@ static void put_unseparated(lab_page *page, const lab_summary_section *section, 
         else
             fprintf(page->file, ". The other %zu of %zu pairs are separated.", pairs - open, pairs);
     }
-}
-
-/* 0: a test set has no numbers of two rows, 1: it does not tell them apart, 2: it does. */
-static int told_apart(const lab_summary_section *section, size_t i, size_t j, size_t which) {
-    const lab_statistic *a = lab_summary_at(section, i, which);
-    const lab_statistic *b = lab_summary_at(section, j, which);
-    return a->count == 0 || b->count == 0 ? 0 : lab_summary_tells(section, i, j, which) ? 2 : 1;
 }
 
 /* The same pairs are separated on two test sets: they can share a sentence. */
