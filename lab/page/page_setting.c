@@ -187,69 +187,60 @@ static locus_status put_chance(lab_page *page, const lab_summary_section *sectio
 
 /* ---- runs ---- */
 
-/* What stands before value `index` of a list. */
-static void put_part(lab_page *page, const char *name, const char *between, size_t index) {
-    if (index == 0)
-        fprintf(page->file, "<dt>%s</dt><dd>", name);
-    else
-        fputs(between, page->file);
+static const char *machine_of(const lab_run *run, char room[32]) {
+    (void)room;
+    return run->machine;
 }
 
-typedef char *const *text_column(const lab_run *run);
+static const char *version_of(const lab_run *run, char room[32]) {
+    (void)room;
+    return run->version;
+}
 
-/* Whether an earlier run of the section has this value of the column, or one that says as much. */
-static bool came_before(const lab_summary_section *section, text_column *column, size_t row, size_t run) {
-    const char *value = *column(section->rows[row].runs[run]);
+static const char *seed_of(const lab_run *run, char room[32]) {
+    snprintf(room, 32, "%" PRIu64, run->seed);
+    return room;
+}
+
+/* A fact of runs, told once for each of its values. */
+typedef struct fact {
+    const char *name, *between;
+    const char *(*text)(const lab_run *run,
+                        char room[32]); /* in `room` where it is no text of its own; NULL, "": none */
+    bool number;                        /* else a longer text says as much */
+} fact;
+
+static const fact facts[] = {
+    {"Seeds", ", ", seed_of, true}, {"Machine", "; ", machine_of, false}, {"Version", "; ", version_of, false}};
+
+/* Whether an earlier run of the section has this value, or one that says as much. */
+static bool came_before(const lab_summary_section *section, const fact *own, const char *value, size_t row,
+                        size_t run) {
+    char room[32];
     for (size_t i = 0; i <= row; i++) {
         for (size_t j = 0; j < (i < row ? section->rows[i].run_count : run); j++) {
-            const char *other = *column(section->rows[i].runs[j]);
-            if (other && strstr(other, value))
+            const char *other = own->text(section->rows[i].runs[j], room);
+            if (other && (own->number ? strcmp(other, value) == 0 : strstr(other, value) != NULL))
                 return true;
         }
     }
     return false;
 }
 
-/* The distinct values of a text column of the section's runs, joined. */
-static void put_distinct(lab_page *page, const char *name, const lab_summary_section *section, text_column *column) {
+/* The distinct values of the section's runs, joined. */
+static void put_distinct(lab_page *page, const lab_summary_section *section, const fact *own) {
     size_t count = 0;
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = 0; j < section->rows[i].run_count; j++) {
-            const char *value = *column(section->rows[i].runs[j]);
-            if (value && value[0] && !came_before(section, column, i, j)) {
-                put_part(page, name, "; ", count++);
-                lab_page_text(page, value);
-            }
-        }
-    }
-    fputs(count ? "</dd>\n" : "", page->file);
-}
-
-static char *const *machine_of(const lab_run *run) {
-    return &run->machine;
-}
-static char *const *version_of(const lab_run *run) {
-    return &run->version;
-}
-
-static bool seed_came_before(const lab_summary_section *section, size_t row, size_t run) {
-    const uint64_t seed = section->rows[row].runs[run]->seed;
-    for (size_t i = 0; i <= row; i++) {
-        for (size_t j = 0; j < (i < row ? section->rows[i].run_count : run); j++)
-            if (section->rows[i].runs[j]->seed == seed)
-                return true;
-    }
-    return false;
-}
-
-static void put_seeds(lab_page *page, const lab_summary_section *section) {
-    size_t count = 0;
-    for (size_t i = 0; i < section->row_count; i++) {
-        for (size_t j = 0; j < section->rows[i].run_count; j++) {
-            if (!seed_came_before(section, i, j)) {
-                put_part(page, "Seeds", ", ", count++);
-                fprintf(page->file, "%" PRIu64, section->rows[i].runs[j]->seed);
-            }
+            char room[32];
+            const char *value = own->text(section->rows[i].runs[j], room);
+            if (!value || !value[0] || came_before(section, own, value, i, j))
+                continue;
+            if (count++ == 0)
+                fprintf(page->file, "<dt>%s</dt><dd>", own->name);
+            else
+                fputs(own->between, page->file);
+            lab_page_text(page, value);
         }
     }
     fputs(count ? "</dd>\n" : "", page->file);
@@ -304,9 +295,8 @@ locus_status lab_page_setting(lab_page *page, const lab_summary_section *section
             put_item(page, "Precision", "products of matrices rounded to bfloat16, all else in float32");
     }
     put_embeddings(page, section, config);
-    put_seeds(page, section);
-    put_distinct(page, "Machine", section, machine_of);
-    put_distinct(page, "Version", section, version_of);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        put_distinct(page, section, &facts[i]);
     fputs("</dl>\n", page->file);
     cJSON_Delete(config);
     return status;
