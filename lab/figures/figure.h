@@ -59,6 +59,16 @@ typedef struct lab_spectrum {
 locus_status lab_spectrum_compute(lab_spectrum *spectrum, const lab_figure_subject *subject, size_t most,
                                   locus_error *error);
 void lab_spectrum_free(lab_spectrum *spectrum);
+
+/* All heads of a generator turn by the same angles. */
+bool lab_spectrum_agrees(const lab_spectrum_panel *panel);
+/* The most pairs of a generator, the least angle, 0.001 or lower, and the largest, 1 or higher. Angles between 0 and
+ * `least` count as so much. */
+typedef struct lab_spectrum_range {
+    double pairs, low, high;
+} lab_spectrum_range;
+lab_spectrum_range lab_spectrum_extent(const lab_spectrum *spectrum, double least);
+
 locus_status lab_figure_spectrum(const lab_spectrum *spectrum, const char *title, const char *path, locus_error *error);
 
 /* Named curves over 0, 1, 2, …, the values on a logarithmic scale; 0 stands on the lower edge. */

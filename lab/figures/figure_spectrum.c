@@ -23,30 +23,19 @@
 
 /* All heads of all panels are alike: one line stands for them. */
 static bool heads_agree(const lab_spectrum *spectrum) {
-    for (size_t i = 0; i < spectrum->count; i++) {
-        const lab_spectrum_panel *panel = &spectrum->panels[i];
-        for (size_t j = panel->count; j < panel->heads * panel->count; j++)
-            if (fabs(panel->angles[j] - panel->angles[j % panel->count]) > 1e-6 * panel->angles[j])
-                return false;
-    }
+    for (size_t i = 0; i < spectrum->count; i++)
+        if (!lab_spectrum_agrees(&spectrum->panels[i]))
+            return false;
     return true;
 }
 
 static void find_range(const lab_spectrum *spectrum, lab_axes *axes) {
-    double low = 1e-3, high = 1;
+    const lab_spectrum_range range = lab_spectrum_extent(spectrum, FLOOR);
     axes->x_low = 1;
-    axes->x_high = 2;
-    for (size_t i = 0; i < spectrum->count; i++) {
-        const lab_spectrum_panel *panel = &spectrum->panels[i];
-        axes->x_high = fmax(axes->x_high, (double)panel->count);
-        for (size_t j = 0; j < panel->heads * panel->count; j++) {
-            low = panel->angles[j] > 0 ? fmin(low, fmax(panel->angles[j], FLOOR)) : low;
-            high = fmax(high, panel->angles[j]);
-        }
-    }
+    axes->x_high = range.pairs;
     axes->log_y = true;
-    axes->y_low = pow(10, floor(log10(low) + 1e-9));
-    axes->y_high = pow(10, ceil(log10(high) - 1e-9));
+    axes->y_low = pow(10, floor(log10(range.low) + 1e-9));
+    axes->y_high = pow(10, ceil(log10(range.high) - 1e-9));
 }
 
 static void draw_rope(lab_drawing *drawing, const lab_axes *axes, size_t count) {

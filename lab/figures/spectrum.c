@@ -24,6 +24,26 @@ void lab_spectrum_free(lab_spectrum *spectrum) {
     *spectrum = (lab_spectrum){0};
 }
 
+bool lab_spectrum_agrees(const lab_spectrum_panel *panel) {
+    for (size_t i = panel->count; i < panel->heads * panel->count; i++)
+        if (fabs(panel->angles[i] - panel->angles[i % panel->count]) > 1e-6 * panel->angles[i])
+            return false;
+    return true;
+}
+
+lab_spectrum_range lab_spectrum_extent(const lab_spectrum *spectrum, double least) {
+    lab_spectrum_range range = {2, 1e-3, 1};
+    for (size_t i = 0; i < spectrum->count; i++) {
+        const lab_spectrum_panel *panel = &spectrum->panels[i];
+        range.pairs = fmax(range.pairs, (double)panel->count);
+        for (size_t j = 0; j < panel->heads * panel->count; j++) {
+            range.low = panel->angles[j] > 0 ? fmin(range.low, fmax(panel->angles[j], least)) : range.low;
+            range.high = fmax(range.high, panel->angles[j]);
+        }
+    }
+    return range;
+}
+
 static int falling(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x < y) - (x > y);

@@ -15,41 +15,23 @@ enum { WIDTH = 460, HEIGHT = 260, MOST_PANELS = 8, MOST_HEADS = 16, MOST_PAIRS =
 #define FLOOR 1e-5 /* smaller angles stand on the lower edge */
 
 /* Panels of an encoding share their axes. */
-typedef struct angle_axes {
-    double pairs, low, high;
-} angle_axes;
-
-static angle_axes axes_of(const lab_spectrum *spectrum) {
-    angle_axes axes = {2, 1e-3, 1};
-    for (size_t i = 0; i < spectrum->count; i++) {
-        const lab_spectrum_panel *panel = &spectrum->panels[i];
-        axes.pairs = fmax(axes.pairs, (double)panel->count);
-        axes.low = fmin(axes.low, pow(ROPE_BASE, 1 / fmax((double)panel->count, 1) - 1)); /* rope's slowest pair */
-        for (size_t j = 0; j < panel->heads * panel->count; j++) {
-            axes.low = panel->angles[j] > 0 ? fmin(axes.low, fmax(panel->angles[j], FLOOR)) : axes.low;
-            axes.high = fmax(axes.high, panel->angles[j]);
-        }
-    }
+static lab_spectrum_range axes_of(const lab_spectrum *spectrum) {
+    lab_spectrum_range axes = lab_spectrum_extent(spectrum, FLOOR);
+    for (size_t i = 0; i < spectrum->count; i++) /* rope's slowest pair */
+        axes.low = fmin(axes.low, pow(ROPE_BASE, 1 / fmax((double)spectrum->panels[i].count, 1) - 1));
     axes.low = pow(10, floor(log10(axes.low) + 1e-9));
     axes.high *= 1.3;
     return axes;
 }
 
-/* All heads turn by the same angles: one line stands for them. */
-static bool heads_agree(const lab_spectrum_panel *panel) {
-    for (size_t j = panel->count; j < panel->heads * panel->count; j++)
-        if (fabs(panel->angles[j] - panel->angles[j % panel->count]) > 1e-6 * panel->angles[j])
-            return false;
-    return true;
-}
-
+/* One line stands for heads that agree. */
 static size_t shown_heads(const lab_spectrum_panel *panel) {
-    const size_t heads = heads_agree(panel) ? 1 : panel->heads;
+    const size_t heads = lab_spectrum_agrees(panel) ? 1 : panel->heads;
     return heads < MOST_HEADS ? heads : MOST_HEADS;
 }
 
 static locus_status draw_panel(lab_page *page, const lab_spectrum_panel *panel, const lab_summary_row *row,
-                               const angle_axes *axes, const char *id, locus_error *error) {
+                               const lab_spectrum_range *axes, const char *id, locus_error *error) {
     double x[MOST_PAIRS], ladder[MOST_PAIRS], y[MOST_HEADS][MOST_PAIRS];
     lab_series series[MOST_HEADS + 1];
     char names[MOST_HEADS][32];
@@ -123,7 +105,7 @@ static void name_axes(lab_spectrum *spectrum) {
 
 static locus_status draw_encoding(lab_page *page, const lab_spectrum *spectrum, const lab_summary_row *row,
                                   const char *id, locus_error *error) {
-    const angle_axes axes = axes_of(spectrum);
+    const lab_spectrum_range axes = axes_of(spectrum);
     locus_status status = LOCUS_OK;
     fputs("<h4 class=\"scheme\"><code>", page->file);
     lab_page_text(page, row->encoding);
