@@ -18,7 +18,7 @@
 
 typedef struct similarity_figure {
     const lab_similarity *similarity;
-    const locus_path *const *paths;
+    lab_element *elements; /* [similarity->count], and behind them the origin */
     lab_layout layout;
     lab_drawing *drawing;
     double low, high; /* where the colours end: if nothing has another sign, they serve the values there are */
@@ -75,20 +75,14 @@ static void draw_curve(lab_drawing *drawing, const lab_axes *axes, const curve_p
     free(line);
 }
 
-static locus_status draw_line(similarity_figure *figure, const locus_path *origin, locus_error *error) {
+static locus_status draw_line(similarity_figure *figure, locus_error *error) {
     const size_t count = figure->similarity->count;
     curve_point *points = calloc(count + 1, sizeof *points);
-    lab_element element = {0};
-    locus_status status = points ? LOCUS_OK : lab_fail_memory(error, "a curve");
+    if (!points)
+        return lab_fail_memory(error, "a curve");
     lab_axes axes = {.corner = {LEFT + 52, TOP + 10}, .opposite = {LEFT + 52 + WIDTH, TOP + 330}};
-    for (size_t i = 0; i <= count && status == LOCUS_OK; i++) {
-        status = lab_element_read(&element, i < count ? figure->paths[i] : origin, error);
-        double value = (double)element.parts[0].value;
-        lab_element_free(&element);
-        if (i == count) {
-            points[i].x = value;
-            break;
-        }
+    for (size_t i = 0; i < count; i++) {
+        const double value = (double)figure->elements[i].parts[0].value;
         points[i] = (curve_point){value, figure->similarity->mean[i], figure->similarity->deviation[i]};
         double low = points[i].mean - points[i].deviation, high = points[i].mean + points[i].deviation;
         axes.x_low = i && axes.x_low < value ? axes.x_low : value;
@@ -96,24 +90,21 @@ static locus_status draw_line(similarity_figure *figure, const locus_path *origi
         axes.y_low = i && axes.y_low < low ? axes.y_low : low;
         axes.y_high = i && axes.y_high > high ? axes.y_high : high;
     }
-    if (status == LOCUS_OK) {
-        double room = fmax(0.05 * (axes.y_high - axes.y_low), 1e-6);
-        axes.y_low -= room;
-        axes.y_high += room;
-        axes.x_high += axes.x_high > axes.x_low ? 0 : 1;
-        axes.x_label = "position";
-        axes.y_label = figure->similarity->embedding ? "cosine" : "score";
-        figure->drawing = lab_drawing_create(axes.opposite.x + 28, axes.opposite.y + 52);
-        double at = points[count].x;
-        qsort(points, count, sizeof *points, by_x);
-        if (figure->drawing) {
-            lab_axes_draw(&axes, figure->drawing);
-            at = at < axes.x_low ? axes.x_low : at > axes.x_high ? axes.x_high : at;
-            draw_curve(figure->drawing, &axes, points, count, at, !figure->similarity->embedding);
-        }
+    const double room = fmax(0.05 * (axes.y_high - axes.y_low), 1e-6);
+    axes.y_low -= room;
+    axes.y_high += room;
+    axes.x_high += axes.x_high > axes.x_low ? 0 : 1;
+    axes.x_label = "position";
+    axes.y_label = figure->similarity->embedding ? "cosine" : "score";
+    figure->drawing = lab_drawing_create(axes.opposite.x + 28, axes.opposite.y + 52);
+    qsort(points, count, sizeof *points, by_x);
+    if (figure->drawing) {
+        const double origin = fmin(fmax((double)figure->elements[count].parts[0].value, axes.x_low), axes.x_high);
+        lab_axes_draw(&axes, figure->drawing);
+        draw_curve(figure->drawing, &axes, points, count, origin, !figure->similarity->embedding);
     }
     free(points);
-    return status == LOCUS_OK && !figure->drawing ? lab_fail_memory(error, "a drawing") : status;
+    return figure->drawing ? LOCUS_OK : lab_fail_memory(error, "a drawing");
 }
 
 /* ---- points in colours ---- */
@@ -188,27 +179,22 @@ static void draw_bar(const similarity_figure *figure, double x, double y, double
     }
 }
 
-static locus_status show_all(similarity_figure *figure, const locus_path *origin, locus_error *error) {
-    locus_status status = lab_layout_open(&figure->layout, locus_path_group(origin), error);
+static locus_status show_all(similarity_figure *figure, const locus_group *group, locus_error *error) {
+    locus_status status = lab_layout_open(&figure->layout, group, error);
     if (figure->layout.kind == LAB_PANEL_TORUS || figure->layout.kind == LAB_PANEL_TUBE)
         figure->layout.kind = LAB_PANEL_GRID; /* unrolled: nothing lies behind */
-    for (size_t i = 0; i <= figure->similarity->count && status == LOCUS_OK; i++) {
-        lab_element element = {0};
-        status = lab_element_read(&element, i < figure->similarity->count ? figure->paths[i] : origin, error);
-        for (size_t c = 0; i == 0 && status == LOCUS_OK && c < figure->layout.count; c++) {
-            lab_range *range = &figure->layout.ranges[c]; /* axes begin where the positions do */
-            if (range->coordinate.kind == LOCUS_COORDINATE_AXIS)
-                range->low = range->high = element.parts[c].value;
-        }
-        if (status == LOCUS_OK)
-            status = lab_layout_show(&figure->layout, &element, error);
-        lab_element_free(&element);
+    for (size_t c = 0; c < figure->layout.count; c++) {
+        lab_range *range = &figure->layout.ranges[c]; /* axes begin where the positions do */
+        if (range->coordinate.kind == LOCUS_COORDINATE_AXIS)
+            range->low = range->high = figure->elements[0].parts[c].value;
     }
+    for (size_t i = 0; i <= figure->similarity->count && status == LOCUS_OK; i++)
+        status = lab_layout_show(&figure->layout, &figure->elements[i], error);
     return status == LOCUS_OK ? lab_layout_measure(&figure->layout, WIDTH, error) : status;
 }
 
-static locus_status draw_points(similarity_figure *figure, const locus_path *origin, locus_error *error) {
-    locus_status status = show_all(figure, origin, error);
+static locus_status draw_points(similarity_figure *figure, const locus_group *group, locus_error *error) {
+    const locus_status status = show_all(figure, group, error);
     if (status != LOCUS_OK)
         return status;
     const double width = fmax(lab_layout_width(&figure->layout), 420), height = lab_layout_height(&figure->layout);
@@ -218,19 +204,24 @@ static locus_status draw_points(similarity_figure *figure, const locus_path *ori
     figure->layout.origin = (lab_point){LEFT + (width - lab_layout_width(&figure->layout)) / 2 - 8, TOP};
     if (figure->layout.kind != LAB_PANEL_GRID)
         lab_panels_edges(&figure->layout, figure->drawing);
-    for (size_t i = 0; i <= figure->similarity->count && status == LOCUS_OK; i++) {
-        lab_element element = {0};
-        bool last = i == figure->similarity->count;
-        status = lab_element_read(&element, last ? origin : figure->paths[i], error);
-        if (status == LOCUS_OK && last)
-            mark_origin(figure, &element);
-        else if (status == LOCUS_OK)
-            draw_mark(figure, &element, figure->similarity->mean[i]);
-        lab_element_free(&element);
-    }
+    for (size_t i = 0; i < figure->similarity->count; i++)
+        draw_mark(figure, &figure->elements[i], figure->similarity->mean[i]);
+    mark_origin(figure, &figure->elements[figure->similarity->count]);
     lab_panels_labels(&figure->layout, figure->drawing, disc_radius(&figure->layout));
     double bar = fmin(fmax(height, 200) - 40, 260);
     draw_bar(figure, width + LEFT + 14, TOP + (fmax(height, 200) - bar) / 2, bar);
+    return LOCUS_OK;
+}
+
+/* ---- all of it ---- */
+
+static locus_status read_elements(similarity_figure *figure, const locus_path *const *paths, const locus_path *origin,
+                                  locus_error *error) {
+    const size_t count = figure->similarity->count;
+    figure->elements = calloc(count + 1, sizeof *figure->elements);
+    locus_status status = figure->elements ? LOCUS_OK : lab_fail_memory(error, "a path");
+    for (size_t i = 0; i <= count && status == LOCUS_OK; i++)
+        status = lab_element_read(&figure->elements[i], i < count ? paths[i] : origin, error);
     return status;
 }
 
@@ -250,16 +241,21 @@ static void find_range(similarity_figure *figure) {
 
 locus_status lab_figure_similarity(const lab_similarity *similarity, const locus_path *const *paths,
                                    const locus_path *origin, const char *title, const char *path, locus_error *error) {
-    similarity_figure figure = {.similarity = similarity, .paths = paths};
+    similarity_figure figure = {.similarity = similarity};
     const locus_group *group = locus_path_group(origin);
     find_range(&figure);
     const bool line =
         locus_group_coordinates(group) == 1 && locus_group_coordinate(group, 0).kind == LOCUS_COORDINATE_AXIS;
-    locus_status status = line ? draw_line(&figure, origin, error) : draw_points(&figure, origin, error);
+    locus_status status = read_elements(&figure, paths, origin, error);
+    if (status == LOCUS_OK)
+        status = line ? draw_line(&figure, error) : draw_points(&figure, group, error);
     if (status == LOCUS_OK) {
         put_title(figure.drawing, similarity, origin, title);
         status = lab_drawing_write(figure.drawing, path, error);
     }
+    for (size_t i = 0; figure.elements && i <= similarity->count; i++)
+        lab_element_free(&figure.elements[i]);
+    free(figure.elements);
     lab_drawing_free(figure.drawing);
     lab_layout_close(&figure.layout);
     return status;
