@@ -25,50 +25,42 @@ typedef struct conversion {
 } conversion;
 
 /* A file for reading and writing that has no name any more. */
-static FILE *open_nameless(locus_error *error) {
+static locus_status open_nameless(FILE **file, locus_error *error) {
     const char *base = getenv("TMPDIR");
     char path[512];
     if (!base || !base[0] || strlen(base) > 400)
         base = "/tmp";
     snprintf(path, sizeof path, "%s/locus-plot-XXXXXX", base);
     const int first = mkstemp(path);
-    if (first < 0) {
-        (void)lab_fail_system(error, "make a file in", base, errno);
-        return NULL;
-    }
+    if (first < 0)
+        return lab_fail_system(error, "make a file in", base, errno);
     unlink(path);
     /* Above the standard ones, which it is to replace in the child, even if these are closed here. */
     const int descriptor = fcntl(first, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w+") : NULL;
+    *file = descriptor >= 0 ? fdopen(descriptor, "w+") : NULL;
     const int code = errno;
     close(first);
-    if (!file) {
-        if (descriptor >= 0)
-            close(descriptor);
-        (void)lab_fail_system(error, "make a file in", base, code);
-    }
-    return file;
+    if (!*file && descriptor >= 0)
+        close(descriptor);
+    return *file ? LOCUS_OK : lab_fail_system(error, "make a file in", base, code);
 }
 
 static locus_status open_files(conversion *own, const char *svg, size_t bytes, locus_error *error) {
-    locus_error local = {0};
-    own->svg = open_nameless(&local);
-    own->log = own->svg ? open_nameless(&local) : NULL;
-    if (!own->log) {
-        if (error)
-            *error = local;
-        return local.status;
-    }
+    locus_status status = open_nameless(&own->svg, error);
+    if (status == LOCUS_OK)
+        status = open_nameless(&own->log, error);
+    if (status != LOCUS_OK)
+        return status;
     const bool written =
         fwrite(svg, 1, bytes, own->svg) == bytes && fflush(own->svg) == 0 && lseek(fileno(own->svg), 0, SEEK_SET) == 0;
     return written ? LOCUS_OK : lab_fail_system(error, "write", "a picture for rsvg-convert", errno);
 }
 
 static void close_files(conversion *own) {
-    FILE *const files[] = {own->svg, own->log};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (files[i])
-            fclose(files[i]);
+    if (own->svg)
+        fclose(own->svg);
+    if (own->log)
+        fclose(own->log);
 }
 
 /* ---- what it writes ---- */
