@@ -74,10 +74,10 @@ static void put_scores(const lab_reproduction_view *view, FILE *file) {
 
 static void put_whole(const lab_reproduction_view *view, FILE *file) {
     size_t first = 0;
-    if (!lab_view_has_exact(view))
-        return;
-    while (!lab_view_is_whole(view, first))
+    while (first < view->table->column_count && !lab_view_is_whole(view, first))
         first++;
+    if (first == view->table->column_count)
+        return;
     const lab_train_config *config = &view->table->columns[first].config;
     fprintf(file,
             "\n## Whole outputs right\n\nOf %zu outputs under teacher forcing / of the first %zu by greedy decoding, "

@@ -43,9 +43,8 @@ bool lab_view_has_published(const lab_reproduction_view *view);
 /* Whether a row has a field in one of the columns that `chosen` takes. */
 bool lab_view_row_is_in(const lab_reproduction_view *view, size_t row,
                         bool (*chosen)(const lab_reproduction_view *view, size_t column));
-/* Whether a column, or any column, has outputs that can be right as a whole: words and trees. */
+/* Whether a column has outputs that can be right as a whole: words and trees. */
 bool lab_view_is_whole(const lab_reproduction_view *view, size_t column);
-bool lab_view_has_exact(const lab_reproduction_view *view);
 /* Whether two rows of a column are measured and not told apart, all pairs of its rows looked at together. */
 bool lab_view_is_open(const lab_reproduction_view *view, size_t i, size_t j, size_t column);
 /* Whether a field is the best of its column or not told from it; false where there is one seed. */

@@ -129,13 +129,6 @@ bool lab_view_is_whole(const lab_reproduction_view *view, size_t column) {
     return false;
 }
 
-bool lab_view_has_exact(const lab_reproduction_view *view) {
-    for (size_t column = 0; column < view->table->column_count; column++)
-        if (lab_view_is_whole(view, column))
-            return true;
-    return false;
-}
-
 typedef struct view_column {
     const lab_reproduction_view *view;
     size_t column;
