@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* One colour for each encoding, whatever stands beside it: it depends on the encoding's text alone, so that figures of
- * one page and of several agree. Encodings outnumber colours: of those without a hue of their own one steps aside where
- * two would share one on a page, and what tells two lines apart for certain is their dash and marker (chart.h). */
+ * one page and of several agree. Encodings outnumber colours: of those without a hue of their own one steps aside
+ * where two would share one on a page, and what tells two lines apart for certain is their dash and marker
+ * (chart_frame.h). */
 #ifndef LAB_ENCODING_COLOUR_H
 #define LAB_ENCODING_COLOUR_H
 
