@@ -16,13 +16,12 @@ static const struct {
              {"length_mean", "length", NULL},    {"length_deviation", "length deviation", "length_mean"},
              {"depth_mean", "depth", NULL},      {"attention_dropout", "attention dropout", "dropout"}};
 
-/* Options that sections of one name may have of their own, or that say nothing of a training. */
-static bool is_passed_over(const char *field) {
-    static const char *const names[] = {"seed", "encoding", "checkpoint_seconds", "test_lengths"};
-    bool is = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        is = is || strcmp(field, names[i]) == 0;
-    return is;
+cJSON *lab_summary_shared(const char *config) {
+    static const char *const free_fields[] = {"seed", "encoding", "checkpoint_seconds", "test_lengths"};
+    cJSON *shared = cJSON_Parse(config ? config : "");
+    for (size_t i = 0; i < sizeof free_fields / sizeof *free_fields; i++)
+        cJSON_DeleteItemFromObjectCaseSensitive(shared, free_fields[i]);
+    return shared;
 }
 
 static bool has_one_name(const lab_summary_section *a, const lab_summary_section *b) {
@@ -84,12 +83,11 @@ static cJSON *fields_of(cJSON *const *configs, size_t count) {
 void lab_summary_tell_apart(lab_summary *summary) {
     cJSON **configs = calloc(summary->section_count + 1, sizeof *configs);
     for (size_t i = 0; configs != NULL && i < summary->section_count; i++)
-        configs[i] = cJSON_Parse(summary->sections[i].config);
+        configs[i] = lab_summary_shared(summary->sections[i].config);
     cJSON *fields = configs != NULL ? fields_of(configs, summary->section_count) : NULL;
     for (size_t i = 0; configs != NULL && i < summary->section_count; i++) {
         const cJSON *field;
-        cJSON_ArrayForEach(field, fields) if (!is_passed_over(field->string) &&
-                                              differs(summary, configs, i, field->string) &&
+        cJSON_ArrayForEach(field, fields) if (differs(summary, configs, i, field->string) &&
                                               !is_told_by_another(summary, configs, i, field->string))
             add(&summary->sections[i], field->string, cJSON_GetObjectItemCaseSensitive(configs[i], field->string));
     }

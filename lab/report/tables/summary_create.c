@@ -60,12 +60,9 @@ static locus_status take_runs(lab_summary *summary, lab_store *store, const lab_
 
 /* ---- sections and rows ---- */
 
-/* What a section's runs share: the configuration without what may differ between them. From malloc; NULL: no memory. */
+/* What a section's runs share. From malloc; NULL: no memory. */
 static char *section_key(const lab_run *run) {
-    static const char *const free_fields[] = {"seed", "encoding", "checkpoint_seconds", "test_lengths"};
-    cJSON *config = cJSON_Parse(run->config ? run->config : "");
-    for (size_t i = 0; i < sizeof free_fields / sizeof *free_fields; i++)
-        cJSON_DeleteItemFromObjectCaseSensitive(config, free_fields[i]);
+    cJSON *config = lab_summary_shared(run->config);
     char *text = config ? cJSON_PrintUnformatted(config) : NULL;
     const bool lacks = config && !text;
     cJSON_Delete(config);

@@ -8,6 +8,10 @@
 /* Kind, order, title, data and sizes, from the task and the section's configuration. */
 void lab_summary_describe(lab_summary_section *section);
 
+/* A configuration without the fields in which runs of a section may differ, or that say nothing of a training. NULL:
+ * there is none, or no memory (io/json.h). cJSON_Delete() */
+struct cJSON *lab_summary_shared(const char *config);
+
 /* What sections of one name differ in. */
 void lab_summary_tell_apart(lab_summary *summary);
 
