@@ -358,10 +358,10 @@ static locus_status steps_to_99(lab_summary_row *row, const row_finals *finals, 
     return LOCUS_OK;
 }
 
-/* The highest point of a curve up to a step; false: there is none. */
-static bool best_until(const lab_metric *curve, size_t count, double step, double *best) {
+/* The highest point of a curve from one on, up to a step; false: there is none. */
+static bool best_until(const lab_metric *curve, size_t first, size_t count, double step, double *best) {
     bool found = false;
-    for (size_t i = 0; i < count && (double)curve[i].step <= step; i++) {
+    for (size_t i = first; i < count && (double)curve[i].step <= step; i++) {
         if (isfinite(curve[i].value) && (!found || curve[i].value > *best)) {
             *best = curve[i].value;
             found = true;
@@ -370,37 +370,32 @@ static bool best_until(const lab_metric *curve, size_t count, double step, doubl
     return found;
 }
 
-/* One seed's numbers; those that it does not have are left out. */
-typedef struct image_scores {
-    double *half, *best, *last;
-    size_t halves, bests, lasts;
-} image_scores;
-
-static void add_image_scores(image_scores *to, const run_finals *run, const lab_metric *curve, size_t points) {
-    const double total = (double)run->run->steps_total;
-    to->halves += find_final(run, "test", "accuracy_half", &to->half[to->halves]) ||
-                  best_until(curve, points, total / 2, &to->half[to->halves]);
-    to->bests += find_final(run, "test", "accuracy", &to->best[to->bests]) ||
-                 best_until(curve, points, total, &to->best[to->bests]);
-    to->lasts += find_final(run, "test", "accuracy_last", &to->last[to->lasts]) ||
-                 (points > 0 && best_until(curve + points - 1, 1, total, &to->last[to->lasts]));
-}
-
+/* A seed that does not have a number is left out. */
 static locus_status score_images(lab_summary_row *row, const lab_task_class *class, const row_finals *finals,
                                  lab_store *store, locus_error *error) {
-    image_scores scores = {.half = finals->room[0], .best = finals->room[1], .last = finals->room[2]};
+    static const struct {
+        const char *name;
+        double share; /* of the steps */
+        bool last;    /* that point alone */
+    } numbers[3] = {{"accuracy_half", 0.5, false}, {"accuracy", 1, false}, {"accuracy_last", 1, true}};
+    size_t have[3] = {0};
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < finals->count && status == LOCUS_OK; i++) {
+        const run_finals *run = &finals->runs[i];
         lab_metric *curve = NULL;
         size_t points = 0;
-        status = lab_store_metrics(store, finals->runs[i].run->id, "dev.accuracy", &curve, &points, error);
-        if (status == LOCUS_OK)
-            add_image_scores(&scores, &finals->runs[i], curve, points);
+        status = lab_store_metrics(store, run->run->id, "dev.accuracy", &curve, &points, error);
+        for (size_t n = 0; n < 3 && status == LOCUS_OK; n++) {
+            const double until = numbers[n].share * (double)run->run->steps_total;
+            const size_t first = numbers[n].last && points > 0 ? points - 1 : 0;
+            double *value = &finals->room[n][have[n]];
+            have[n] +=
+                find_final(run, "test", numbers[n].name, value) || best_until(curve, first, points, until, value);
+        }
         free(curve);
     }
-    row->scores[column_of(class, "accuracy_half")] = lab_statistic_of(scores.half, scores.halves);
-    row->scores[column_of(class, "accuracy")] = lab_statistic_of(scores.best, scores.bests);
-    row->scores[column_of(class, "accuracy_last")] = lab_statistic_of(scores.last, scores.lasts);
+    for (size_t n = 0; n < 3; n++)
+        row->scores[column_of(class, numbers[n].name)] = lab_statistic_of(finals->room[n], have[n]);
     return status;
 }
 
