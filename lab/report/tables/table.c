@@ -141,10 +141,6 @@ void lab_table_title(lab_table *table, const char *format, ...) {
     table->lost = table->lost || table->title == NULL;
 }
 
-size_t lab_table_rows(const lab_table *table) {
-    return table != NULL ? lab_table_whole_rows(table) : 0;
-}
-
 /* ---- the terminal's form ---- */
 
 /* Code points that take a column: all but continuation bytes and combining marks (U+0300 … U+036F). */
@@ -168,7 +164,7 @@ static void write_cell(const lab_table *table, size_t column, const char *text, 
 }
 
 static bool write_text(const lab_table *table, bool bold, FILE *stream) {
-    const size_t columns = table->column_count, rows = lab_table_rows(table);
+    const size_t columns = table->column_count, rows = lab_table_whole_rows(table);
     size_t *widths = malloc((columns + 1) * sizeof *widths);
     if (widths == NULL)
         return false;

@@ -43,8 +43,6 @@ void lab_table_none(lab_table *table);
 /* A cell could not be made for want of memory: writing the table fails. */
 void lab_table_lose(lab_table *table);
 
-size_t lab_table_rows(const lab_table *table);
-
 /* MEMORY if anything is missing for want of it; write errors show in the stream. `bold`: heads of the terminal's form.
  * */
 locus_status lab_table_write(const lab_table *table, lab_table_format format, bool bold, FILE *stream,
