@@ -65,8 +65,7 @@ void lab_page_costs(lab_page *page, const lab_summary_section *section) {
 /* ---- runs ---- */
 
 static const char *state_text(lab_run_state state) {
-    static const char *const names[] = {"not finished", "done", "stopped", "failed"};
-    return (unsigned)state < 4 ? names[state] : "unknown";
+    return state == LAB_RUN_STARTED ? "not finished" : lab_run_state_name(state);
 }
 
 /* The runs that did not finish, or those that did and left a message, under a heading if there are any. */

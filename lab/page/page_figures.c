@@ -102,14 +102,9 @@ static locus_status draw_kernel(lab_page *page, const lab_summary_row *row, cons
                              .y_high = highest + 0.06 * (highest - lowest),
                              .series = &series,
                              .series_count = 1};
-    fputs("<div class=\"cell\"><h4><code>", page->file);
-    lab_page_text(page, row->encoding);
-    fputs("</code></h4>\n", page->file);
-    locus_status status = lab_chart_draw(&chart, page->file, error);
-    if (status == LOCUS_OK)
-        status = describe_kernel(page, kernel, row->encoding, error);
-    fputs("</div>\n", page->file);
-    return status;
+    fputc('\n', page->file);
+    const locus_status status = lab_chart_draw(&chart, page->file, error);
+    return status == LOCUS_OK ? describe_kernel(page, kernel, row->encoding, error) : status;
 }
 
 locus_status lab_page_model(lab_page *page, const lab_summary_row *row, lab_model **model, locus_error *error) {
@@ -156,22 +151,25 @@ static locus_status put_kernel(lab_page *page, const lab_summary_row *row, kerne
     lab_kernel kernel = {0};
     locus_error reason = {0};
     locus_status status = lab_page_model(page, row, &model, &reason), drawn = LOCUS_OK;
-    const bool shown = status != LOCUS_OK || on_sequence(model);
-    if (shown && cells->shown++ == 0)
-        fputs(cells->opening, page->file);
-    if (status == LOCUS_OK && shown)
+    if (status == LOCUS_OK && !on_sequence(model)) {
+        lab_model_destroy(&model);
+        return LOCUS_OK;
+    }
+    if (status == LOCUS_OK)
         status = trained_kernel(&kernel, model, cells->reach, &reason);
+    fprintf(page->file, "%s<div class=\"cell\"><h4><code>", cells->shown++ == 0 ? cells->opening : "");
+    lab_page_text(page, row->encoding);
+    fputs("</code></h4>", page->file);
     if (lab_page_may_pass(status, &reason)) {
         drawn = lab_fail(error, status, NULL, "%s", reason.message);
-    } else if (status == LOCUS_OK && shown) {
+    } else if (status == LOCUS_OK) {
         drawn = draw_kernel(page, row, &kernel, id, cells->width, error);
-    } else if (shown) {
-        fputs("<div class=\"cell\"><h4><code>", page->file);
-        lab_page_text(page, row->encoding);
-        fputs("</code></h4><p>No picture: ", page->file);
+    } else {
+        fputs("<p>No picture: ", page->file);
         lab_page_text(page, reason.message);
-        fputs("</p></div>\n", page->file);
+        fputs("</p>", page->file);
     }
+    fputs("</div>\n", page->file);
     lab_kernel_free(&kernel);
     lab_model_destroy(&model);
     return drawn;

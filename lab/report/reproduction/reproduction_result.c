@@ -132,12 +132,6 @@ static void seeds_of(const char *command, char *text, size_t size) {
     }
 }
 
-/* A table that was asked for with several numbers of seeds has been looked at before some of them were there. */
-static void finish_asked(lab_result *result) {
-    if (strstr(result->asked, "; ") == NULL)
-        result->asked[0] = '\0';
-}
-
 /* Counted once for a training, though it may fill several columns. */
 static void count_run(lab_result *result, const lab_run *run) {
     char seeds[32];
@@ -244,7 +238,9 @@ locus_status lab_result_read(lab_result *result, const lab_reproduction *table, 
                 return status;
         }
     }
-    finish_asked(result);
+    /* A table that was asked for with several numbers of seeds has been looked at before some of them were there. */
+    if (strstr(result->asked, "; ") == NULL)
+        result->asked[0] = '\0';
     return LOCUS_OK;
 }
 
