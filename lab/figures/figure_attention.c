@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { STEPS = 20, MARGIN = 24, GAP = 14, TITLE = 44, HEADING = 40, NAME = 7, LARGE = 14, SMALL = 9, FEW = 20 };
 #define DARK 0x14488f

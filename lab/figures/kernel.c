@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define DIRECTIONS 24
 #define PURPOSE (LOCUS_RANDOM_USER + 0x52u)

@@ -12,7 +12,6 @@
 #include "page/page_texts.h"
 #include "page/section_charts.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

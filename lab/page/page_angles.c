@@ -8,7 +8,6 @@
 #include "page/report.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { WIDTH = 460, HEIGHT = 260, MOST_PANELS = 8, MOST_HEADS = 16, MOST_PAIRS = 512 };
 #define ROPE_BASE 10000.0

@@ -9,7 +9,6 @@
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void put_item(lab_page *page, const char *name, const char *text) {

@@ -7,7 +7,6 @@
 #include "train/configuration/config.h"
 #include "train/machine.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

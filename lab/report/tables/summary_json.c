@@ -5,7 +5,6 @@
 
 #include "io/json.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
