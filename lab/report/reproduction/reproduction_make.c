@@ -17,20 +17,39 @@
 
 enum { MOST_TASKS = 8, MOST_VARIANTS = 5 };
 
-typedef struct column_pattern column_pattern;
-typedef struct variant variant;
-/* The columns of a task; returns how many. */
-typedef size_t variants_function(const column_pattern *from, const lab_reproduction_request *request, variant *list);
+/* What varies between the columns of a task. */
+typedef struct variant {
+    const char *form;        /* of the task's variants: "depth", "parity"; NULL: it has none */
+    lab_embedding_init init; /* words and trees */
+    lab_position_scale positions;
+    lab_logit_scale logits;
+    lab_span span;                                           /* images */
+    const char *word;                                        /* behind the task in the column's name; "": nothing */
+    enum { BY_WORD = 0, BY_EPOCHS, BY_MEASURE, ALONE } head; /* what stands behind the task in the column's head */
+} variant;
 
-static variants_function vary_words, vary_trees, vary_spans, vary_nothing, vary_measures, vary_asked;
+/* The columns of a task, as they are asked for; returns how many. `depth_alone`: of trees. */
+typedef size_t variants_function(const lab_reproduction_request *request, bool depth_alone, variant *list);
+
+static variants_function vary_words, vary_trees;
+
+static const variant plain[] = {{.word = "", .head = BY_MEASURE}};
+static const variant loss[] = {{.word = "loss", .head = BY_MEASURE}};
+static const variant perplexity[] = {{.word = "perplexity", .head = BY_MEASURE}};
+static const variant spans[] = {{.span = LAB_SPAN_HALF, .word = "half", .head = BY_EPOCHS},
+                                {.span = LAB_SPAN_FULL, .word = "full", .head = BY_EPOCHS}};
+static const variant questions[] = {{.form = "digit", .word = "digit", .head = ALONE},
+                                    {.form = "parity", .word = "parity", .head = ALONE}};
 
 /* A task of a table. */
-struct column_pattern {
+typedef struct column_pattern {
     const char *task, *head;
     lab_measure measure;
     bool beyond; /* only with `more`; of trees then depth-first alone */
     variants_function *vary;
-};
+    const variant *fixed; /* without `vary` */
+    size_t fixed_count;
+} column_pattern;
 
 typedef struct table_pattern {
     const char *name, *title;
@@ -41,28 +60,29 @@ typedef struct table_pattern {
 static const table_pattern tables[] = {
     {"table1",
      "Sequences (Table 1)",
-     {{"copy", "copy", LAB_MEASURE_ACCURACY, false, vary_words},
-      {"reverse", "reverse", LAB_MEASURE_ACCURACY, false, vary_words},
-      {"repeat", "repeat", LAB_MEASURE_ACCURACY, false, vary_words}},
+     {{"copy", "copy", LAB_MEASURE_ACCURACY, false, vary_words, NULL, 0},
+      {"reverse", "reverse", LAB_MEASURE_ACCURACY, false, vary_words, NULL, 0},
+      {"repeat", "repeat", LAB_MEASURE_ACCURACY, false, vary_words, NULL, 0}},
      true},
     {"table2",
      "Trees (Table 2)",
-     {{"tree-copy", "copy", LAB_MEASURE_ACCURACY, false, vary_trees},
-      {"tree-reorder", "reorder", LAB_MEASURE_ACCURACY, false, vary_trees},
-      {"tree-c3", "c3", LAB_MEASURE_ACCURACY, false, vary_trees},
-      {"tree-ops", "ops", LAB_MEASURE_ACCURACY, false, vary_trees}},
+     {{"tree-copy", "copy", LAB_MEASURE_ACCURACY, false, vary_trees, NULL, 0},
+      {"tree-reorder", "reorder", LAB_MEASURE_ACCURACY, false, vary_trees, NULL, 0},
+      {"tree-c3", "c3", LAB_MEASURE_ACCURACY, false, vary_trees, NULL, 0},
+      {"tree-ops", "ops", LAB_MEASURE_ACCURACY, false, vary_trees, NULL, 0}},
      true},
-    {"table3", "Images (Table 3)", {{"cifar10", "cifar10", LAB_MEASURE_ACCURACY, false, vary_spans}}, true},
+    {"table3", "Images (Table 3)", {{"cifar10", "cifar10", LAB_MEASURE_ACCURACY, false, NULL, spans, 2}}, true},
     {"roper",
      "RoPER's tasks",
-     {{"addition", "addition", LAB_MEASURE_SOLVED, false, vary_nothing},
-      {"substring-index", "substring-index", LAB_MEASURE_SOLVED, false, vary_nothing},
-      {"substring-search", "substring-search", LAB_MEASURE_LOSS, false, vary_nothing},
-      {"text", "text", LAB_MEASURE_LOSS, false, vary_measures},
-      {"tree-copy", "tree-copy", LAB_MEASURE_ACCURACY, true, vary_trees},
-      {"tree-ops", "tree-ops", LAB_MEASURE_ACCURACY, true, vary_trees}},
+     {{"addition", "addition", LAB_MEASURE_SOLVED, false, NULL, plain, 1},
+      {"substring-index", "substring-index", LAB_MEASURE_SOLVED, false, NULL, plain, 1},
+      {"substring-search", "substring-search", LAB_MEASURE_LOSS, false, NULL, plain, 1},
+      {"text", "text", LAB_MEASURE_LOSS, false, NULL, loss, 1},
+      {"text", "text", LAB_MEASURE_PERPLEXITY, false, NULL, perplexity, 1},
+      {"tree-copy", "tree-copy", LAB_MEASURE_ACCURACY, true, vary_trees, NULL, 0},
+      {"tree-ops", "tree-ops", LAB_MEASURE_ACCURACY, true, vary_trees, NULL, 0}},
      false},
-    {"listops", "ListOps", {{"listops", "listops", LAB_MEASURE_ACCURACY, false, vary_asked}}, false},
+    {"listops", "ListOps", {{"listops", "listops", LAB_MEASURE_ACCURACY, false, NULL, questions, 2}}, false},
 };
 
 size_t lab_reproduction_table_count(void) {
@@ -86,77 +106,36 @@ static bool is_meant(const char *name, char *const *words, size_t count) {
     return found;
 }
 
-/* ---- what varies between the columns of a task ---- */
-
-struct variant {
-    const char *form;        /* of the task's variants: "depth", "parity"; NULL: it has none */
-    lab_embedding_init init; /* words and trees */
-    lab_position_scale positions;
-    lab_logit_scale logits;
-    lab_span span; /* images */
-    lab_measure measure;
-    const char *word;                                        /* behind the task in the column's name; "": nothing */
-    enum { BY_WORD = 0, BY_EPOCHS, BY_MEASURE, ALONE } head; /* what stands behind the task in the column's head */
-};
+/* ---- variants ---- */
 
 /* With embeddings of variance 1 times sqrt(D), what is added to them stands sqrt(D) too small beside them, and the
  * logits of the same table are sqrt(D) too large: each mended by itself, then both. */
-static size_t add_factors(const column_pattern *from, variant *list) {
-    const variant unit = {.init = LAB_EMBEDDING_UNIT, .measure = from->measure, .word = ""};
-    list[0] = list[1] = list[2] = unit;
+static size_t add_factors(variant *list) {
+    list[0] = list[1] = list[2] = (variant){.init = LAB_EMBEDDING_UNIT, .word = ""};
     list[0].positions = list[2].positions = LAB_POSITIONS_SQRT_DIM;
     list[1].logits = list[2].logits = LAB_LOGITS_INVERSE_SQRT_DIM;
     return 3;
 }
 
-static size_t vary_words(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
+static size_t vary_words(const lab_reproduction_request *request, bool depth_alone, variant *list) {
     size_t count = 0;
+    (void)depth_alone;
     if (request->inits != LAB_INITS_UNIT)
-        list[count++] = (variant){.init = LAB_EMBEDDING_SCALED, .measure = from->measure, .word = ""};
+        list[count++] = (variant){.init = LAB_EMBEDDING_SCALED, .word = ""};
     if (request->inits != LAB_INITS_SCALED)
-        list[count++] = (variant){.init = LAB_EMBEDDING_UNIT, .measure = from->measure, .word = ""};
-    return count + (request->factors ? add_factors(from, list + count) : 0);
+        list[count++] = (variant){.init = LAB_EMBEDDING_UNIT, .word = ""};
+    return count + (request->factors ? add_factors(list + count) : 0);
 }
 
-static size_t vary_trees(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
+static size_t vary_trees(const lab_reproduction_request *request, bool depth_alone, variant *list) {
     static const lab_embedding_init both[2] = {LAB_EMBEDDING_SCALED, LAB_EMBEDDING_UNIT};
     size_t count = 0;
     for (size_t i = request->inits == LAB_INITS_UNIT; i <= (request->inits > LAB_INITS_SCALED); i++) {
-        const variant breadth = {.form = "breadth", .init = both[i], .measure = from->measure, .word = "breadth"};
-        if (!from->beyond)
-            list[count++] = breadth;
-        list[count] = breadth;
-        list[count].form = "depth";
-        list[count++].word = "depth";
+        if (!depth_alone)
+            list[count++] = (variant){.form = "breadth", .init = both[i], .word = "breadth"};
+        list[count++] = (variant){.form = "depth", .init = both[i], .word = "depth"};
     }
     return count;
-}
-
-static size_t vary_spans(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
-    (void)request;
-    list[0] = (variant){.span = LAB_SPAN_HALF, .measure = from->measure, .word = "half", .head = BY_EPOCHS};
-    list[1] = (variant){.span = LAB_SPAN_FULL, .measure = from->measure, .word = "full", .head = BY_EPOCHS};
-    return 2;
-}
-
-static size_t vary_nothing(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
-    (void)request;
-    list[0] = (variant){.measure = from->measure, .word = "", .head = BY_MEASURE};
-    return 1;
-}
-
-static size_t vary_measures(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
-    (void)from, (void)request;
-    list[0] = (variant){.measure = LAB_MEASURE_LOSS, .word = "loss", .head = BY_MEASURE};
-    list[1] = (variant){.measure = LAB_MEASURE_PERPLEXITY, .word = "perplexity", .head = BY_MEASURE};
-    return 2;
-}
-
-static size_t vary_asked(const column_pattern *from, const lab_reproduction_request *request, variant *list) {
-    (void)request;
-    list[0] = (variant){.measure = from->measure, .form = "digit", .word = "digit", .head = ALONE};
-    list[1] = (variant){.measure = from->measure, .form = "parity", .word = "parity", .head = ALONE};
-    return 2;
 }
 
 static void dash(char *text) {
@@ -181,7 +160,7 @@ static void name_column(lab_reproduction_column *column, const column_pattern *f
             snprintf(column->head, sizeof column->head, "%s @%zu", from->head, column->epochs);
         break;
     case BY_MEASURE:
-        snprintf(column->head, sizeof column->head, "%s, %s", from->head, lab_measure_name(as->measure));
+        snprintf(column->head, sizeof column->head, "%s, %s", from->head, lab_measure_name(column->measure));
         break;
     case ALONE:
         snprintf(column->name, sizeof column->name, "%s", as->word);
@@ -219,15 +198,18 @@ static size_t fill_rows(lab_reproduction_column *column, const maker *of) {
     return kept;
 }
 
-static locus_status fill_column(lab_reproduction_column *column, const maker *of, const lab_task *task,
+static locus_status fill_column(lab_reproduction_column *column, const maker *of, const column_pattern *from,
                                 const variant *as, locus_error *error) {
     const lab_reproduction_request *request = of->request;
     lab_train_config *config = &column->config;
+    const lab_task *task = lab_task_find(from->task);
+    if (task == NULL)
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "table", "there is no task '%s'", from->task);
     locus_status status = lab_train_config_budget(config, task, request->budget, request->setup, error);
     if (status != LOCUS_OK)
         return status;
     column->class = task->class;
-    column->measure = as->measure;
+    column->measure = from->measure;
     column->span = as->span;
     if (as->form != NULL)
         lab_config_set_variant(config, as->form);
@@ -315,12 +297,11 @@ static bool is_empty_column(const lab_reproduction_column *column, size_t rows) 
     return true;
 }
 
-static locus_status make_column(const maker *of, const column_pattern *from, const lab_task *task, const variant *as,
-                                locus_error *error) {
+static locus_status make_column(const maker *of, const column_pattern *from, const variant *as, locus_error *error) {
     lab_reproduction_column column = {0};
     const lab_reproduction_request *request = of->request;
     bool there = true;
-    locus_status status = fill_column(&column, of, task, as, error);
+    locus_status status = fill_column(&column, of, from, as, error);
     if (status != LOCUS_OK)
         return status;
     name_column(&column, from, as, from->vary == vary_words || request->inits >= LAB_INITS_UNIT);
@@ -339,15 +320,17 @@ static locus_status make_column(const maker *of, const column_pattern *from, con
 static locus_status make_columns(const maker *of, locus_error *error) {
     for (size_t i = 0; i < MOST_TASKS && of->from->columns[i].task != NULL; i++) {
         const column_pattern *from = &of->from->columns[i];
-        const lab_task *task = lab_task_find(from->task);
-        variant variants[MOST_VARIANTS];
+        const variant *list = from->fixed;
+        size_t count = from->fixed_count;
+        variant varied[MOST_VARIANTS];
         if (from->beyond && !of->request->more)
             continue;
-        if (task == NULL)
-            return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "table", "there is no task '%s'", from->task);
-        size_t count = from->vary(from, of->request, variants);
+        if (from->vary != NULL) {
+            count = from->vary(of->request, from->beyond, varied);
+            list = varied;
+        }
         for (size_t v = 0; v < count; v++) {
-            locus_status status = make_column(of, from, task, &variants[v], error);
+            locus_status status = make_column(of, from, &list[v], error);
             if (status != LOCUS_OK)
                 return status;
         }
