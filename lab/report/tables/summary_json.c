@@ -115,12 +115,15 @@ static void add_unseparated(cJSON *object, const lab_summary_section *section) {
     }
 }
 
-/* A configuration's scale, where it has one. */
-static void add_scale(cJSON *object, const lab_summary_section *section, const char *name) {
+/* The scales that the configuration has. */
+static void add_scales(cJSON *object, const lab_summary_section *section) {
+    static const char *const names[] = {"position_scale", "logit_scale", "precision"};
     cJSON *config = cJSON_Parse(section->config ? section->config : "");
-    const char *scale = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, name));
-    if (scale)
-        cJSON_AddStringToObject(object, name, scale);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *scale = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, names[i]));
+        if (scale)
+            cJSON_AddStringToObject(object, names[i], scale);
+    }
     cJSON_Delete(config);
 }
 
@@ -136,9 +139,7 @@ struct cJSON *lab_summary_json(const lab_summary *summary) {
         cJSON_AddStringToObject(object, "embedding_init", section->embedding_init);
         if (section->apart[0] != '\0')
             cJSON_AddStringToObject(object, "differs_in", section->apart);
-        add_scale(object, section, "position_scale");
-        add_scale(object, section, "logit_scale");
-        add_scale(object, section, "precision");
+        add_scales(object, section);
         cJSON_AddStringToObject(object, "data", section->data);
         cJSON_AddStringToObject(object, "measure", lab_measure_name(section->measure));
         if (section->class->variant_field != NULL && section->variant != NULL)
