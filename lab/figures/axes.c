@@ -53,37 +53,34 @@ static void tick_y(const lab_axes *axes, lab_drawing *drawing, double y, const c
                   (lab_label){.size = TICK_SIZE, .colour = LAB_MUTED, .anchor = LAB_END}, text);
 }
 
-/* How many multiples of `step` there are from `low` to `high`, rounding aside, and the first's number: a sum of steps
- * would stand still where a step is lost in the rounding of large values. */
-static int count_ticks(double low, double high, double step, double *first) {
-    *first = ceil(low / step - 1e-9);
-    const double count = floor(high / step + 1e-9) - *first + 1;
-    return count >= 1 && count <= MOST_TICKS ? (int)count : 0;
+typedef void draw_tick(const lab_axes *axes, lab_drawing *drawing, double at, const char *text);
+
+/* At multiples of `step` from `low` to `high`, rounding aside: a sum of steps would stand still where a step is lost in
+ * the rounding of large values. */
+static void draw_multiples(const lab_axes *axes, lab_drawing *drawing, double low, double high, double step,
+                           draw_tick *draw) {
+    const double first = ceil(low / step - 1e-9), count = floor(high / step + 1e-9) - first + 1;
+    for (int i = 0; i < count && count <= MOST_TICKS; i++) {
+        char text[48];
+        format_tick((first + i) * step, step, text, sizeof text);
+        draw(axes, drawing, (first + i) * step, text);
+    }
 }
 
 static void draw_ticks(const lab_axes *axes, lab_drawing *drawing) {
-    char text[48];
-    double step = lab_round_step(axes->y_high - axes->y_low, 5), first;
+    const double wanted = (axes->opposite.x - axes->corner.x) / 70;
     if (axes->log_y) {
+        char text[48];
         for (int power = (int)round(log10(axes->y_low)); power <= log10(axes->y_high) + 1e-9; power++) {
             format_power(power, text, sizeof text);
             tick_y(axes, drawing, pow(10, power), text);
         }
     } else {
-        const int count = count_ticks(axes->y_low, axes->y_high, step, &first);
-        for (int i = 0; i < count; i++) {
-            const double y = (first + i) * step;
-            format_tick(y, step, text, sizeof text);
-            tick_y(axes, drawing, y, text);
-        }
+        const double step = lab_round_step(axes->y_high - axes->y_low, 5);
+        draw_multiples(axes, drawing, axes->y_low, axes->y_high, step, tick_y);
     }
-    step = fmax(1, lab_round_step(axes->x_high - axes->x_low, (axes->opposite.x - axes->corner.x) / 70));
-    const int count = count_ticks(axes->x_low, axes->x_high, step, &first);
-    for (int i = 0; i < count; i++) {
-        const double x = (first + i) * step;
-        format_tick(x, step, text, sizeof text);
-        tick_x(axes, drawing, x, text);
-    }
+    const double step = fmax(1, lab_round_step(axes->x_high - axes->x_low, wanted));
+    draw_multiples(axes, drawing, axes->x_low, axes->x_high, step, tick_x);
 }
 
 void lab_axes_draw(const lab_axes *axes, lab_drawing *drawing) {
