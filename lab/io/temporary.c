@@ -110,9 +110,10 @@ int lab_temporary_create(const char *path, char **name) {
 
 /* ".tmp-" and a number as made here, and nothing else. */
 static bool is_marked(const char *end) {
+    if (strncmp(end, MARK, sizeof MARK - 1) != 0)
+        return false;
     const char *digits = end + sizeof MARK - 1;
-    return strncmp(end, MARK, sizeof MARK - 1) == 0 && strlen(digits) == DIGITS &&
-           strspn(digits, "0123456789abcdef") == DIGITS;
+    return strlen(digits) == DIGITS && strspn(digits, "0123456789abcdef") == DIGITS;
 }
 
 static bool is_idle(int descriptor) {
