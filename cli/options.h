@@ -90,8 +90,8 @@ void cli_usage(const cli_command *command);
 const cli_option *cli_option_at(const cli_command *command, size_t index);
 /* The index of the option of that name; SIZE_MAX: the command has none. */
 size_t cli_option_find(const cli_command *command, const char *name);
-/* The option that a word of the line is ("--name", "--name=value", "-n"; two characters at least, the first a dash), and
- * its index; NULL: none. */
+/* The option that a word of the line is ("--name", "--name=value", "-n"; two characters at least, the first a dash),
+ * and its index; NULL: none. */
 const cli_option *cli_option_of_word(const cli_command *command, const char *word, size_t *index);
 
 /* The known word nearest to `word` by edits, or NULL if none is near. */
