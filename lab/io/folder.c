@@ -54,8 +54,8 @@ locus_status lab_directory_create(const char *path, locus_error *error) {
 /* ---- shared file systems ---- */
 
 #ifdef __linux__
-/* The numbers are those that Linux gives in statfs.f_type (include/uapi/linux/magic.h; Lustre's and GPFS's from their own
- * sources). */
+/* The numbers are those that Linux gives in statfs.f_type (include/uapi/linux/magic.h; Lustre's and GPFS's from their
+ * own sources). */
 static const char *name_of(uint32_t type) {
     static const struct {
         uint32_t type;

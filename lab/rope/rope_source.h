@@ -51,7 +51,8 @@ typedef struct lab_rope_family {
     const char *missing[LAB_ROPE_MISSING_MAX]; /* notes: what no spec can say of it */
 } lab_rope_family;
 
-/* Writes the name that is listed into `name`. "": none is, and the family is that of models of which nothing is known. */
+/* Writes the name that is listed into `name`. "": none is, and the family is that of models of which nothing is
+ * known. */
 enum { LAB_ROPE_NAME = 64 };
 const lab_rope_family *lab_rope_family_find(const char *model_type, char name[LAB_ROPE_NAME]);
 
