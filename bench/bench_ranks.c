@@ -46,7 +46,7 @@ typedef struct times {
     double best, median;
 } times;
 
-/* What a round took: by the clock on the rank that took longest and on average, and of processor time on all together. */
+/* What a round took: by the clock, on the rank that took longest and on average; processor time of all together. */
 typedef struct measured {
     times slowest, mean, processor;
 } measured;
