@@ -86,13 +86,10 @@ const cli_command cli_command_plot_frequencies = {
 
 /* ---- plot table ---- */
 
-/* Of whichever of both sites the encoding acts at. */
 static int draw_table(cli_arguments *arguments, const lab_bound *encoding, const lab_position_list *list) {
-    const bool encoded = (locus_encoding_sites(encoding->encoding) & LOCUS_SITE_ENCODED) != 0;
     lab_array rows;
     char title[160];
-    int status =
-        cli_done(lab_encoded_rows(&rows, encoding, list, encoded ? LOCUS_ROLE_ENCODED : LOCUS_ROLE_TOKEN, &cli_fault));
+    int status = cli_done(lab_encoded_table(&rows, encoding, list, &cli_fault));
     const lab_table_values table = {list->count, encoding->shape.model_dim, rows.data};
     locus_encoding_text(encoding->encoding, title, sizeof title);
     status = status ? status : cli_done(lab_figure_table(&table, title, cli_text(arguments, "output"), &cli_fault));

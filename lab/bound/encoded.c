@@ -17,11 +17,7 @@ static locus_status plan_sequence(const lab_bound *bound, const lab_position_lis
 locus_status lab_encoded_table(lab_array *out, const lab_bound *bound, const lab_position_list *list,
                                locus_error *error) {
     const bool tokens = (locus_encoding_sites(bound->encoding) & LOCUS_SITE_EMBEDDING) != 0;
-    return lab_encoded_rows(out, bound, list, tokens ? LOCUS_ROLE_TOKEN : LOCUS_ROLE_ENCODED, error);
-}
-
-locus_status lab_encoded_rows(lab_array *out, const lab_bound *bound, const lab_position_list *list, locus_role role,
-                              locus_error *error) {
+    const locus_role role = tokens ? LOCUS_ROLE_TOKEN : LOCUS_ROLE_ENCODED;
     const int64_t shape[2] = {(int64_t)list->count, (int64_t)bound->shape.model_dim};
     locus_plan *plan = NULL;
     *out = (lab_array){0};

@@ -15,10 +15,6 @@
 locus_status lab_encoded_table(lab_array *out, const lab_bound *bound, const lab_position_list *list,
                                locus_error *error);
 
-/* What is added to rows of one role alone, LOCUS_ROLE_TOKEN or LOCUS_ROLE_ENCODED. */
-locus_status lab_encoded_rows(lab_array *out, const lab_bound *bound, const lab_position_list *list, locus_role role,
-                              locus_error *error);
-
 /* ⌈p⌉ on queries, or on keys if it acts on them alone: float32 [n, heads, head_dim, head_dim]. */
 locus_status lab_encoded_operators(lab_array *out, const lab_bound *bound, const lab_position_list *list,
                                    locus_error *error);
