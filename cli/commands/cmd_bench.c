@@ -217,13 +217,15 @@ static int check(const bench *b, const char *wanted) {
 static int run(cli_arguments *arguments) {
     static int (*const parts[])(bench *) = {bench_apply, bench_attention, bench_step};
     static const char *const names[] = {"apply", "attention", "step"};
+    enum { PARTS = sizeof names / sizeof *names };
+    _Static_assert(sizeof parts / sizeof *parts == PARTS, "each part has a name");
     const char *wanted = arguments->operand_count ? arguments->operands[0] : NULL;
     bench b = {.arguments = arguments};
     bool json = cli_flag(arguments, "json"), found = !wanted;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < PARTS; i++)
         found = found || strcmp(wanted, names[i]) == 0;
     if (!found) {
-        const char *near = cli_nearest(wanted, names, 3);
+        const char *near = cli_nearest(wanted, names, PARTS);
         return cli_usage_error("bench: there is no bench '%s'; it is apply, attention or step%s%s%s", wanted,
                                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     }
@@ -243,7 +245,7 @@ static int run(cli_arguments *arguments) {
         cli_say("%s kernels, %zu threads; fastest call, and how far the median lies above it\n",
                 locus_isa_name(locus_cpu_isa()), locus_threads());
     }
-    for (size_t i = 0; i < 3 && status == 0; i++) {
+    for (size_t i = 0; i < PARTS && status == 0; i++) {
         if (!wanted || strcmp(wanted, names[i]) == 0) {
             cli_say("\n");
             status = parts[i](&b);

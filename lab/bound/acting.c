@@ -40,8 +40,9 @@ static void copy_parameters(lab_bound *acting, const lab_bound *from, const size
         size_t term;
         const char *name = lab_parameter_base(acting->infos[i].name, &term);
         const locus_tensor *values = lab_bound_values(from, kept[term], name);
-        if (values)
-            memcpy(acting->values[i].data, values->data, locus_tensor_count(values) * sizeof(double));
+        const size_t count = locus_tensor_count(&acting->values[i]);
+        if (values && locus_tensor_count(values) == count)
+            memcpy(acting->values[i].data, values->data, count * sizeof(double));
     }
 }
 

@@ -27,7 +27,7 @@ static locus_status read_options(lab_term *term, const char *at, const char *end
             return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, NULL, "'%s' has more than %d options", term->name,
                             LAB_TERM_OPTIONS_MAX);
         term->options[term->count].key = strndup(at, key);
-        term->options[term->count++].value = strndup(at + key + 1, length - key - 1);
+        term->options[term->count++].value = key < length ? strndup(at + key + 1, length - key - 1) : NULL;
         if (!term->options[term->count - 1].key || !term->options[term->count - 1].value)
             return lab_fail_memory(error, "a spec");
         at += length + 1;

@@ -10,16 +10,27 @@
 
 /* ---- the command of a task ---- */
 
-/* What a task is told otherwise, or not at all; and the job of the table, but for what only a table has. */
+/* Options that a task is told otherwise, or not at all. The job of the table is not told them either, unless they are
+ * about tables. */
 typedef struct dropped {
-    const char *name;      /* without dashes */
-    bool value, of_tables; /* of_tables: only a table has it */
+    const char *name; /* without dashes */
+    bool value;       /* it takes one */
+    bool of_tables;
 } dropped;
 
 static const dropped dropped_options[] = {
-    {"list", false, false}, {"sbatch", false, false}, {"parallel", false, false}, {"store", true, false},
-    {"jobs", true, false},  {"threads", true, false}, {"json", false, true},      {"format", true, true},
-    {"page", true, true},   {"no-page", false, true}, {"quiet", false, true}};
+    {.name = "list"},
+    {.name = "sbatch"},
+    {.name = "parallel"},
+    {.name = "store", .value = true},
+    {.name = "jobs", .value = true},
+    {.name = "threads", .value = true},
+    {.name = "json", .of_tables = true},
+    {.name = "format", .value = true, .of_tables = true},
+    {.name = "page", .value = true, .of_tables = true},
+    {.name = "no-page", .of_tables = true},
+    {.name = "quiet", .of_tables = true},
+};
 
 /* Length of the word that begins at `at`: in quotes, or behind a backslash that is not, a space does not end it. */
 static size_t word_length(const char *at) {

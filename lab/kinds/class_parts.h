@@ -51,7 +51,8 @@ double lab_value_chance(const struct lab_outcome *outcome); /* one of the classe
             "majority", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "majority", NULL, NULL, lab_value_common \
         } \
     }
-/* Their learning curves, of a sample ("an expression") trained `with` ("dropout"). */
+/* Their learning curves: the loss is of a `sample` ("an expression"), which has `one` ("class"); `with` stands in
+ * parentheses behind the training loss ("with dropout"). */
 #define LAB_CLASS_CURVES(sample, one, with) \
     { \
         {"Accuracy on the development set against training steps", "Training loss against training steps"}, \

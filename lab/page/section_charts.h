@@ -10,7 +10,8 @@
 enum { LAB_CHART_WIDTH = 460, LAB_CHART_HEIGHT = 300, LAB_CHART_MOST_ROWS = 64 };
 
 /* Scores of an encoding at places that ascend, in the units of their measure, with a deviation below and above. */
-enum { LAB_LINE_POINTS = LAB_SUMMARY_MAX_BINS }; /* bins, which are more than lengths */
+enum { LAB_LINE_POINTS = LAB_SUMMARY_MAX_BINS };
+_Static_assert(LAB_LINE_POINTS > LAB_SUMMARY_MAX_LENGTHS, "a line has room for all lengths and the trained one");
 typedef struct lab_score_line {
     double x[LAB_LINE_POINTS], y[LAB_LINE_POINTS], low[LAB_LINE_POINTS], high[LAB_LINE_POINTS];
     size_t count;

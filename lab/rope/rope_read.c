@@ -113,7 +113,7 @@ static void check_shapes(const lab_rope_source *source, const locus_pattern *pat
     }
 }
 
-/* From malloc. */
+/* From malloc; NULL where something failed. */
 static char *canonical(const lab_rope_source *source, const char *text) {
     locus_error own = {.offset = -1};
     locus_pattern *pattern = NULL;
@@ -123,16 +123,17 @@ static char *canonical(const lab_rope_source *source, const char *text) {
     }
     check_shapes(source, pattern);
     const size_t size = locus_pattern_text(pattern, NULL, 0) + 1;
-    char *spec = malloc(size);
+    const bool good = !lab_rope_failed(source);
+    char *spec = good ? malloc(size) : NULL;
     if (spec)
         locus_pattern_text(pattern, spec, size);
-    else
+    else if (good)
         lab_rope_fail_memory(source, "a spec");
     locus_pattern_destroy(&pattern);
     return spec;
 }
 
-/* From malloc; NULL where something failed. */
+/* Likewise. */
 static char *read_spec(lab_rope_source *source, bool whole) {
     lab_rope_text text = {.source = source};
     source->whole = whole;

@@ -164,16 +164,17 @@ static void open_in(lab_rope_settings *settings, const lab_value *holder, const 
     const lab_value *object = member(holder, name);
     if (!object)
         return;
-    if (lab_value_is_object(object) && is_nested(object))
-        if (settings->kind[0] == '\0')
-            lab_rope_fail(settings->source,
-                          "has settings for each type of layers in %s, but no layer_types that say which layer is of "
-                          "which type",
-                          name);
-        else
-            open_nested(settings, object, name);
-    else if (!settings->source->family->full_scaled || strcmp(settings->kind, "sliding_attention") != 0)
+    const bool nested = lab_value_is_object(object) && is_nested(object);
+    if (nested && settings->kind[0] == '\0') {
+        lab_rope_fail(settings->source,
+                      "has settings for each type of layers in %s, but no layer_types that say which layer is of "
+                      "which type",
+                      name);
+    } else if (nested) {
+        open_nested(settings, object, name);
+    } else if (!settings->source->family->full_scaled || strcmp(settings->kind, "sliding_attention") != 0) {
         add_place(settings, object, name, "");
+    }
 }
 
 lab_rope_settings lab_rope_settings_open(const lab_rope_source *source, const char *kind) {
@@ -232,7 +233,7 @@ void lab_rope_put(lab_rope_text *text, const char *format, ...) {
         text->size = data ? 2 * size : text->size;
         text->data = data ? data : text->data;
     }
-    if (needed > 0 && size <= text->size) {
+    if (needed > 0 && size <= text->size && !lab_rope_failed(text->source)) {
         vsnprintf(text->data + text->length, text->size - text->length, format, again);
         text->length += (size_t)needed;
     }

@@ -17,6 +17,8 @@ static locus_status count_scores(lab_outcome *outcome, lab_model *model, const l
                                  bool groups, locus_error *error) {
     lab_scoring scoring = *how;
     locus_status status = LOCUS_OK;
+    scoring.sample_correct = NULL;
+    scoring.sample_greedy = NULL;
     if (groups) {
         scoring.sample_correct = calloc(set->samples + 1, sizeof *scoring.sample_correct);
         scoring.sample_greedy = calloc(set->samples + 1, sizeof *scoring.sample_greedy);
