@@ -8,9 +8,8 @@
 
 A file depends on those that it includes, and on those that define what it calls, which the objects in a build's archives
 say (a header may declare what many files define). Either kind goes down the rooms and in no circle; of includes, X.c and
-X.h are one. The two registries alone name upward: they list the encodings, and the kinds of tasks. Circles of lab/ and cli/ that are known stand
-in tools/known_circles.txt, a list that only gets shorter; src/ has none. Without --build includes alone are read. Besides, no
-folder has more than 40 files, each of src/ has a head page that names files that are there, and each file of src/encodings/ is
+X.h are one. The two registries alone name upward: they list the encodings, and the kinds of tasks. Without --build includes
+alone are read. Besides, no folder has more than 40 files, each of src/ has a head page that names files that are there, and each file of src/encodings/ is
 an encoding.
 
 usage: python3 tools/lint_includes.py [--build FOLDER] FILE…     names what breaks the law; status 1 if anything does"""
@@ -23,7 +22,6 @@ import subprocess
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
-KNOWN = SOURCE / "tools" / "known_circles.txt"
 
 # Below each room; itself is understood.
 LOW = "core algebra linalg kernels"
@@ -173,25 +171,13 @@ def circles(edges):
     return found
 
 
-def read_known(kind):
-    """The circles of a kind that are known: lines `kind file file …`; comments begin with #."""
-    lines = [line.split() for line in KNOWN.read_text().splitlines() if line and not line.startswith("#")]
-    return [frozenset(words[1:]) for words in lines if words[0] == kind]
-
-
 def check_circles(kind, edges, complain):
     """`edges`: {(from, to): why}."""
-    known, found = read_known(kind), circles(edges)
-    for circle in sorted(found, key=sorted):
-        if circle in known and not any(node.startswith("src/") for node in circle):
-            continue
+    for circle in sorted(circles(edges), key=sorted):
         complain(f"a circle by {kind}: {' '.join(sorted(circle))}")
         for (source, target), why in sorted(edges.items()):
             if source in circle and target in circle:
                 complain(f"    {source} → {target}: {why}")
-    for circle in known:
-        if circle not in found:
-            complain(f"{KNOWN.name}: this circle by {kind} is no more: {' '.join(sorted(circle))}")
 
 
 def check_folders(files, complain):

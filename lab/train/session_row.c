@@ -11,6 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* ISO 8601 in UTC, now. */
+static void print_time(char text[21]) {
+    const time_t now = time(NULL);
+    struct tm parts;
+    if (gmtime_r(&now, &parts) == NULL || strftime(text, 21, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+        text[0] = '\0';
+}
 
 static bool set_text(char **text, const char *value) {
     char *copy = strdup(value == NULL ? "" : value);
@@ -39,7 +48,7 @@ locus_status lab_session_fill_row(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
     lab_run *run = session->run;
     char started[21];
-    lab_store_time(started);
+    print_time(started);
     char *json = lab_config_json(config);
     bool good = json != NULL && set_text(&run->name, session->request->name) &&
                 set_text(&run->task, config->task->name) && set_text(&run->encoding, config->encoding) &&
@@ -100,7 +109,7 @@ locus_status lab_session_save_row(lab_session *session, lab_run_state state, loc
     if (!session->leads)
         return LOCUS_OK;
     if (state != LAB_RUN_STARTED)
-        lab_store_time(ended);
+        print_time(ended);
     if (!set_text(&run->ended, ended))
         return lab_fail_memory(error, "a run's record");
     run->state = state;

@@ -119,7 +119,4 @@ locus_status lab_store_end(lab_store *store, locus_status status, locus_error *e
 /* "started", "done", "stopped", "failed". */
 const char *lab_run_state_name(lab_run_state state);
 
-/* ISO 8601 in UTC, now: room for 21 bytes. */
-void lab_store_time(char text[21]);
-
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The store's own view of its database: shared by store*.c and metric.c only. */
+/* The store's own view of its database: shared by store*.c and metric.c only. Statements and transactions (store.h) are in
+ * store_sql.c, what concerns a whole store is in store_open.c. */
 #ifndef LAB_STORE_SQL_H
 #define LAB_STORE_SQL_H
 
@@ -15,6 +16,10 @@ struct lab_store {
     bool imports, notes, parents; /* it has these tables; one that may only be read can lack them */
     bool filling;                 /* lab_store_fill */
 };
+
+/* Milliseconds that a statement waits for a lock; and, once that was in vain, those after it. A lock that SQLite could
+ * not give back keeps its own process waiting, too: the end of a training should not come after several such waits. */
+enum { LAB_STORE_BUSY = 30000, LAB_STORE_BUSY_AGAIN = 1000 };
 
 /* One of 32 MiB or less is checked page by page when it is opened, a larger one is not. */
 locus_status lab_store_large(lab_store *store, bool *large, locus_error *error);
