@@ -29,8 +29,7 @@ size_t lab_word_distance(const char *a, const char *b) {
 
 bool lab_word_among(const char *word, const char *words) {
     const size_t length = strlen(word);
-    const bool one = length > 0 && strchr(word, ' ') == NULL;
-    for (const char *at = one ? words : NULL; at != NULL && (at = strstr(at, word)) != NULL; at += length)
+    for (const char *at = length > 0 ? words : NULL; at != NULL && (at = strstr(at, word)) != NULL; at += length)
         if ((at == words || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' '))
             return true;
     return false;

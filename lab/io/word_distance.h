@@ -9,7 +9,7 @@
 /* Edits (insert, delete, replace, swap of neighbours) from a to b; long words are cut. */
 size_t lab_word_distance(const char *a, const char *b);
 
-/* Whether a word is one of those that spaces part (NULL: of none). */
+/* Whether a word, or several that follow one another, are among those that spaces part (NULL: there are none). */
 bool lab_word_among(const char *word, const char *words);
 
 #endif
