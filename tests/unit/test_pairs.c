@@ -316,6 +316,7 @@ static void test_typed(void **state) {
     put("train.jsonl", "{\"input\": [1, 2], \"target\": [1, 2, 3]}\n");
     assert_int_equal(lab_pairs_keep(&options, 0, folder, NULL), LOCUS_OK);
     expect_typed(&kept, "3 1", NULL, 3);
+    expect_typed(&kept, "3,1\r\n", NULL, 3);
     expect_typed(&kept, "1 4", "'4' is no id: give numbers from 1 to 3 between spaces", 0);
     expect_typed(&kept, "0", "'0' is no id", 0);
     expect_typed(&kept, "1x", "'x' is no id", 0);

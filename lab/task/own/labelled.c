@@ -213,15 +213,6 @@ static locus_status recall_kept(collection *all, const lab_task_options *options
     return recall(all, error);
 }
 
-static locus_status typed_side(const collection *all, const char *text, lab_own_side *side, locus_error *error) {
-    const size_t bytes = strlen(text);
-    if (all->ids == 0 && lab_own_take_text(side, text, bytes, all->rows.kind))
-        return LOCUS_OK;
-    side->ids = all->ids > 0 ? calloc(bytes / 2 + 1, sizeof *side->ids) : NULL;
-    return side->ids != NULL ? lab_own_typed_ids(side, text, " ,\t\r\n", 0, all->ids - 1, error)
-                             : lab_fail_memory(error, "a sample");
-}
-
 static locus_status fill_sample(const collection *all, lab_dataset *set, const lab_own_side *side, locus_error *error) {
     set->samples = 1;
     set->input_offsets = calloc(2, sizeof *set->input_offsets);
@@ -239,8 +230,9 @@ locus_status lab_labelled_sample(lab_dataset *set, const lab_task *task, const l
     lab_own_side side = {0};
     (void)task;
     locus_status status = recall_kept(&all, options, error);
+    const lab_own_ids ids = {0, all.ids - 1};
     if (status == LOCUS_OK)
-        status = typed_side(&all, text, &side, error);
+        status = lab_own_typed(&side, text, all.rows.kind, all.ids > 0 ? &ids : NULL, error);
     if (status == LOCUS_OK)
         status = fill_sample(&all, set, &side, error);
     free(side.text);

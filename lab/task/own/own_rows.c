@@ -49,8 +49,8 @@ locus_status lab_own_take_ids(lab_own_row *row, size_t which, const char *name, 
     return LOCUS_OK;
 }
 
-locus_status lab_own_typed_ids(lab_own_side *side, const char *text, const char *between, size_t least, size_t most,
-                               locus_error *error) {
+static locus_status typed_ids(lab_own_side *side, const char *text, size_t least, size_t most, locus_error *error) {
+    static const char between[] = " ,\t\r\n";
     for (const char *at = text + strspn(text, between); *at != '\0'; at += strspn(at, between)) {
         char *end;
         const long id = strtol(at, &end, 10);
@@ -62,6 +62,15 @@ locus_status lab_own_typed_ids(lab_own_side *side, const char *text, const char 
         at = end;
     }
     return LOCUS_OK;
+}
+
+locus_status lab_own_typed(lab_own_side *side, const char *text, lab_token_kind kind, const lab_own_ids *ids,
+                           locus_error *error) {
+    const size_t bytes = strlen(text);
+    if (ids == NULL && lab_own_take_text(side, text, bytes, kind))
+        return LOCUS_OK;
+    side->ids = ids != NULL ? calloc(bytes / 2 + 1, sizeof *side->ids) : NULL;
+    return side->ids != NULL ? typed_ids(side, text, ids->least, ids->most, error) : lab_fail_memory(error, "a sample");
 }
 
 /* ---- tokens ---- */

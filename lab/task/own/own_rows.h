@@ -69,10 +69,13 @@ bool lab_own_take_text(lab_own_side *side, const char *text, size_t bytes, lab_t
 /* The numbers of an array, the value of "<name>". */
 locus_status lab_own_take_ids(lab_own_row *row, size_t which, const char *name, const struct cJSON *array,
                               locus_error *error);
-/* Numbers of least … most as they are typed, "3 0 7", parted by characters of `between`; side->ids has room for half of
- * the text's bytes. ARGUMENT, about "input". */
-locus_status lab_own_typed_ids(lab_own_side *side, const char *text, const char *between, size_t least, size_t most,
-                               locus_error *error);
+/* An input as it is typed: a text or, with `ids`, numbers between spaces, "3 0 7", from the least to the most.
+ * ARGUMENT, about "input". */
+typedef struct lab_own_ids {
+    size_t least, most;
+} lab_own_ids;
+locus_status lab_own_typed(lab_own_side *side, const char *text, lab_token_kind kind, const lab_own_ids *ids,
+                           locus_error *error);
 
 /* ---- tokens: a start token, one for what is unknown, then words, bytes or ids ---- */
 

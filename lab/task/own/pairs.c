@@ -156,16 +156,6 @@ locus_status lab_pairs_keep(const lab_task_options *options, uint64_t seed, cons
 
 /* ---- an input as it is typed ---- */
 
-static locus_status typed_side(lab_own_side *side, const lab_pair_vocabulary *of, const char *text,
-                               locus_error *error) {
-    const size_t bytes = strlen(text);
-    if (!of->ids && lab_own_take_text(side, text, bytes, of->kind))
-        return LOCUS_OK;
-    side->ids = of->ids ? calloc(bytes / 2 + 1, sizeof *side->ids) : NULL;
-    return side->ids != NULL ? lab_own_typed_ids(side, text, " ,\t", of->first == 0, of->most, error)
-                             : lab_fail_memory(error, "an input");
-}
-
 static locus_status typed_set(lab_dataset *set, const lab_pair_vocabulary *of, const lab_own_side *side,
                               locus_error *error) {
     set->samples = 1;
@@ -185,11 +175,12 @@ locus_status lab_pairs_typed(lab_dataset *set, const lab_task_options *options, 
     locus_status status = lab_pair_vocabulary_recall(&of, options->kept, error);
     if (status != LOCUS_OK)
         return status;
+    const lab_own_ids ids = {of.first == 0, of.most};
     if (of.trees)
         status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
                           "inputs of this run are trees: name a file of them with --test");
     else
-        status = typed_side(&side, &of, text, error);
+        status = lab_own_typed(&side, text, of.kind, of.ids ? &ids : NULL, error);
     if (status == LOCUS_OK && side.count == 0)
         status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "input", "the input has no token");
     if (status == LOCUS_OK)

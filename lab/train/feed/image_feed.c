@@ -63,10 +63,6 @@ static size_t image_size(const lab_image_feed *feed) {
     return feed->images->channels * feed->images->side * feed->images->side;
 }
 
-static uint64_t steps_of_epoch(const lab_image_feed *feed) {
-    return (feed->images->count + feed->epochs.most - 1) / feed->epochs.most;
-}
-
 static bool is_dropped(lab_image_feed *feed) {
     pthread_mutex_lock(&feed->lock);
     const bool dropped = feed->dropped;
@@ -206,8 +202,8 @@ locus_status lab_image_feed_cut(lab_image_feed *feed, uint64_t step, lab_cut cut
     if (status != LOCUS_OK)
         return status;
     const lab_batch *made = &feed->buffers[feed->lent].batch;
-    const size_t left = feed->images->count - (size_t)(step % steps_of_epoch(feed)) * feed->epochs.most;
-    const size_t all = left < feed->epochs.most ? left : feed->epochs.most;
+    size_t first;
+    const size_t all = lab_epochs_batch(&feed->epochs, step, &first);
     const size_t skip = lab_cut_first(cut, all) - lab_cut_first(feed->part, all);
     feed->cut = (lab_batch){.samples = lab_cut_samples(cut, all),
                             .images = made->images + skip * image_size(feed),

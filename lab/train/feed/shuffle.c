@@ -17,13 +17,21 @@ void lab_shuffle_epoch(size_t *order, size_t count, uint64_t seed, uint64_t epoc
     }
 }
 
+static uint64_t steps_of(const lab_epochs *epochs) {
+    return (epochs->samples + epochs->most - 1) / epochs->most;
+}
+
+size_t lab_epochs_batch(const lab_epochs *epochs, uint64_t step, size_t *first) {
+    *first = (size_t)(step % steps_of(epochs)) * epochs->most;
+    const size_t left = epochs->samples - *first;
+    return left < epochs->most ? left : epochs->most;
+}
+
 size_t lab_epochs_step(lab_epochs *epochs, uint64_t step, size_t *first) {
-    const uint64_t each = (epochs->samples + epochs->most - 1) / epochs->most, epoch = step / each;
+    const uint64_t epoch = step / steps_of(epochs);
     if (epochs->epoch != epoch) {
         lab_shuffle_epoch(epochs->order, epochs->samples, epochs->seed, epoch);
         epochs->epoch = epoch;
     }
-    *first = (size_t)(step % each) * epochs->most;
-    const size_t left = epochs->samples - *first;
-    return left < epochs->most ? left : epochs->most;
+    return lab_epochs_batch(epochs, step, first);
 }

@@ -17,7 +17,8 @@ typedef struct lab_epochs {
 } lab_epochs;
 #define LAB_NO_EPOCH UINT64_MAX
 
-/* How many samples the batch of step `step` has; they are order[*first …]. */
+/* How many samples the batch of step `step` has; they are order[*first …], and stand there after lab_epochs_step. */
+size_t lab_epochs_batch(const lab_epochs *epochs, uint64_t step, size_t *first);
 size_t lab_epochs_step(lab_epochs *epochs, uint64_t step, size_t *first);
 
 #endif
