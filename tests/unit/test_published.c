@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "report/reproduction/published.h"
+#include "report/tables/published.h"
 
 #include <math.h>
 #include <string.h>

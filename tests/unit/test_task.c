@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/reproduction/published.h"
+#include "report/tables/published.h"
 #include "task/task_class.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef LAB_REPRODUCTION_H
 #define LAB_REPRODUCTION_H
 
-#include "report/reproduction/published.h"
+#include "report/tables/published.h"
 #include "task/measure.h"
 #include "train/train.h"
 

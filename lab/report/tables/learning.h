@@ -17,7 +17,7 @@
 #ifndef LAB_LEARNING_H
 #define LAB_LEARNING_H
 
-#include "report/reproduction/published.h"
+#include "report/tables/published.h"
 #include "report/tables/statistic.h"
 #include "task/measure.h"
 #include "train/train.h"

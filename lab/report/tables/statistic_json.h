@@ -4,7 +4,7 @@
 #ifndef LAB_STATISTIC_JSON_H
 #define LAB_STATISTIC_JSON_H
 
-#include "report/reproduction/published.h"
+#include "report/tables/published.h"
 #include "report/tables/statistic.h"
 
 struct cJSON;

@@ -5,7 +5,7 @@
 #ifndef LAB_SUMMARY_H
 #define LAB_SUMMARY_H
 
-#include "report/reproduction/published.h"
+#include "report/tables/published.h"
 #include "report/tables/shown.h"
 #include "report/tables/statistic.h"
 #include "task/measure.h"

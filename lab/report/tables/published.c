@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Published numbers and the specs that they belong to. Percentages of the source are shares here. */
-#include "report/reproduction/published.h"
+#include "report/tables/published.h"
 
 #include <ctype.h>
 #include <stdbool.h>
