@@ -223,6 +223,7 @@ locus_status lab_activations_fit(lab_model *model, const lab_batch_size *size, l
     lab_arena counting = {0};
     place_all(&counting, model, size);
     if (counting.used > model->arena.capacity) {
+        model->lending.count = 0; /* nothing goes back there */
         free(model->arena.block);
         model->arena = (lab_arena){.block = lab_block_allocate(counting.used), .capacity = counting.used};
         if (model->arena.block == NULL) {

@@ -240,8 +240,10 @@ float *lab_model_gradients(lab_model *model) {
     return model->gradients;
 }
 
-void lab_model_gradients_release(lab_model *model) {
+locus_status lab_model_gradients_release(lab_model *model, locus_error *error) {
+    const bool whole = lab_lending_return(&model->lending);
     lab_block_release(model->gradients, model->gradients + model->elements);
+    return whole ? LOCUS_OK : lab_fail_memory(error, "activations");
 }
 
 void lab_model_activations_release(lab_model *model) {

@@ -108,7 +108,7 @@ struct lab_model {
     locus_workspace workspace;        /* of attention and apply; owned */
     float loss_scale;                 /* 1 / predicted tokens, 1 if summed, 0 without gradients */
     bool summed;                      /* the pass wants gradients of sums */
-    size_t releases;                  /* bytes of activations that its backward gives back */
+    lab_lending lending;              /* of activations to gradients */
     float smoothing;                  /* of labels; 0 without gradients */
     const lab_attention_watch *watch; /* who looks at attentions; NULL: nobody */
 };
@@ -151,7 +151,7 @@ locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, boo
 /* pass.c: what training, evaluation and decoding share. */
 typedef struct lab_batch_pass {
     bool training, summed; /* summed: gradients of the sum over what is predicted, not of the mean */
-    bool releases;         /* the backward gives memory back (lab_shard_key) */
+    bool lends;            /* activations' memory serves gradients (lab_shard_key) */
     uint64_t seed;
     uint32_t step, shard;
 } lab_batch_pass;

@@ -24,7 +24,7 @@ locus_status lab_model_train_shard(lab_model *model, const lab_batch *batch, con
                                  .seed = key->seed,
                                  .step = key->step,
                                  .shard = key->shard,
-                                 .releases = key->releases};
+                                 .lends = key->lends};
     return batch_run(model, batch, &pass, score, error);
 }
 

@@ -98,14 +98,13 @@ static void memory_weight_gradients(const lab_model *model) {
 static locus_status backward(lab_model *model, const lab_batch *batch, lab_stack_run *encoder, lab_stack_run *decoder,
                              locus_error *error) {
     lab_position_gradients_clear(model);
+    decoder->later = lab_stack_gradients_before(&model->encoder, model->encoder.sublayer_count);
     locus_status status = lab_stack_backward(decoder, error);
     if (status != LOCUS_OK)
         return status;
     status = lab_tokens_embed_backward(model, &model->decoder, model->step.input, lab_run_token_plan(decoder), error);
     if (status != LOCUS_OK)
         return status;
-    const size_t released = lab_stack_releasable(decoder->stack);
-    encoder->releases = decoder->releases > released ? decoder->releases - released : 0;
     encoder->end = memory_backward;
     status = lab_stack_backward(encoder, error);
     if (status != LOCUS_OK)

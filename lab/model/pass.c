@@ -34,7 +34,7 @@ void lab_dropout_arm(lab_model *model, const lab_batch_pass *pass) {
     const double p = pass->training ? model->config.dropout : 0.0;
     const uint32_t purpose = LAB_PURPOSE_DROPOUT + pass->shard * LAB_PURPOSE_SHARD;
     model->summed = pass->summed;
-    model->releases = pass->releases ? model->elements * sizeof *model->gradients : 0;
+    lab_lending_begin(&model->lending, pass->lends ? model->elements * sizeof *model->gradients : 0);
     if (model->config.encoder_layers > 0)
         stack_arm(&model->encoder, p, purpose, pass->seed, pass->step);
     if (model->config.decoder_layers > 0)
@@ -59,7 +59,7 @@ lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const lab_stack_p
                            .attention_dropout = training ? model->config.attention_dropout : 0.0,
                            .attention_dropout_on = model->config.attention_dropout_on,
                            .watch = model->watch,
-                           .releases = model->releases,
+                           .lending = model->lending.left > 0 ? &model->lending : NULL,
                            .end_context = model};
 }
 

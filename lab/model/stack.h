@@ -21,6 +21,7 @@
 #ifndef LAB_STACK_H
 #define LAB_STACK_H
 
+#include "model/lending.h"
 #include "nn/activation.h"
 #include "nn/join.h"
 #include "nn/linear.h"
@@ -122,7 +123,8 @@ typedef struct lab_stack_run {
     double attention_dropout;
     locus_dropout attention_dropout_on;
     const lab_attention_watch *watch; /* NULL: nobody looks */
-    size_t releases; /* bytes of activations that the backward, when it is done with them, gives back to the system */
+    lab_lending *lending;             /* takes the activations that the backward is done with; NULL: they stay */
+    lab_room later;                   /* gradients before the stack's own that are written after its backward */
     locus_workspace workspace;
     lab_stack_end *end;
     void *end_context;
@@ -177,8 +179,8 @@ locus_status lab_stack_forward(const lab_stack_run *run, locus_error *error);
  * branch[0]. */
 locus_status lab_stack_backward(const lab_stack_run *run, locus_error *error);
 
-/* Bytes that a backward could give back. */
-size_t lab_stack_releasable(const lab_stack *stack);
+/* Gradients that a backward writes when it is done with what stands behind that sublayer's input. */
+lab_room lab_stack_gradients_before(const lab_stack *stack, size_t sublayer);
 
 /* Bytes of workspace for the stack's attentions. */
 size_t lab_stack_workspace(const lab_stack_run *run, bool backward);

@@ -7,7 +7,7 @@
  * First the gradients of activations, chunk by chunk in one parallel loop; then the weights' gradients of the whole
  * segment in a second one; then the sums over tokens (biases, gains, shifts) are folded. Every gradient is
  * overwritten. */
-#include "model/arena.h"
+#include "io/fail.h"
 #include "model/stack.h"
 #include <string.h>
 
@@ -238,21 +238,20 @@ static void segment_run(const lab_stack_run *run, const segment *part) {
     vector_gradients(part);
 }
 
-/* What the stack gave stays: its owner may need it. */
-static size_t bytes_behind(const lab_stack *stack, const lab_sublayer *sublayer) {
-    return (size_t)((const unsigned char *)stack->joins[stack->sublayer_count].sum -
-                    (const unsigned char *)sublayer->projected.data);
+lab_room lab_stack_gradients_before(const lab_stack *stack, size_t sublayer) {
+    float *first = stack->sublayers->project.weight_gradient;
+    return lab_room_of(first, sublayer > 0 ? stack->sublayers[sublayer - 1].output.bias_gradient : first);
 }
 
-size_t lab_stack_releasable(const lab_stack *stack) {
-    return bytes_behind(stack, stack->sublayers);
-}
-
-/* All that stands behind the attention's input is done with. */
-static void release(const lab_stack_run *run, const lab_sublayer *attention) {
-    const size_t all = bytes_behind(run->stack, attention), most = all < run->releases ? all : run->releases;
-    unsigned char *end = (unsigned char *)run->stack->joins[run->stack->sublayer_count].sum;
-    lab_block_release(end - most, end);
+/* All that stands behind the attention's input is done with, but what the stack gave: its owner may need it. No
+ * gradient of a sublayer before it has been written. */
+static locus_status lend(const lab_stack_run *run, const lab_sublayer *attention, locus_error *error) {
+    const lab_stack *stack = run->stack;
+    const size_t sublayer = (size_t)(attention - stack->sublayers);
+    const lab_room done = lab_room_of(attention->projected.data, stack->joins[stack->sublayer_count].sum);
+    const lab_room own = lab_stack_gradients_before(stack, sublayer), later = run->later;
+    const lab_room needed = later.from == NULL ? own : lab_room_of(later.from, sublayer > 0 ? own.end : later.end);
+    return lab_lending_give(run->lending, done, needed) ? LOCUS_OK : lab_fail_memory(error, "gradients");
 }
 
 locus_status lab_stack_backward(const lab_stack_run *run, locus_error *error) {
@@ -265,7 +264,10 @@ locus_status lab_stack_backward(const lab_stack_run *run, locus_error *error) {
         locus_status status = lab_attend_backward(run, part.attention, error);
         if (status != LOCUS_OK)
             return status;
-        release(run, part.attention);
+        if (run->lending != NULL)
+            status = lend(run, part.attention, error);
+        if (status != LOCUS_OK)
+            return status;
         part = segment_make(run, (size_t)(part.attention - stack->sublayers));
     }
 }

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 20 /* numbers that are exchanged before they are added */, ADD_PIECE = 1 << 15 };
+/* Numbers that are exchanged before they are added: few in memory, where they are still in a cache then, many over a
+ * network, which has to be asked for each chunk. */
+enum { NEAR_CHUNK = 1 << 18, CHUNK = 1 << 20, ADD_PIECE = 1 << 15 };
 
 struct lab_ranks {
     lab_rank_transport transport;
@@ -224,10 +226,11 @@ void lab_numbers_add(float *left, const float *right, size_t count) {
 /* Sends the numbers of one range and adds what comes to those of the other, chunk by chunk. */
 static locus_status fold_with(lab_ranks *ranks, size_t peer, float *numbers, lab_share keep, lab_share give,
                               locus_error *error) {
+    const size_t most = ranks->transport.near(ranks->own, peer) ? NEAR_CHUNK : CHUNK;
     locus_status status = LOCUS_OK;
     while (status == LOCUS_OK && (keep.first < keep.end || give.first < give.end)) {
         const size_t kept = keep.end - keep.first, given = give.end - give.first;
-        const size_t take = kept < CHUNK ? kept : CHUNK, send = given < CHUNK ? given : CHUNK;
+        const size_t take = kept < most ? kept : most, send = given < most ? given : most;
         status = exchange(ranks, peer, numbers + give.first, send * sizeof *numbers, ranks->chunk,
                           take * sizeof *numbers, error);
         if (status == LOCUS_OK)

@@ -30,8 +30,9 @@ typedef struct lab_rank_transport {
      * names. */
     locus_status (*exchange)(void *own, size_t peer, const void *send, size_t send_bytes, void *receive,
                              size_t receive_bytes, locus_error *error);
-    void (*abort)(void *own); /* ends all other ranks as well, at once; may return */
-    void (*close)(void *own); /* waits for all; frees what the rank has */
+    bool (*near)(void *own, size_t peer); /* whether what it exchanges with `peer` stays in the memory of one machine */
+    void (*abort)(void *own);             /* ends all other ranks as well, at once; may return */
+    void (*close)(void *own);             /* waits for all; frees what the rank has */
 } lab_rank_transport;
 
 locus_status lab_ranks_create(lab_ranks **ranks, const lab_rank_transport *transport, void *own, size_t rank,

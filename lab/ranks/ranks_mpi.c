@@ -61,7 +61,7 @@ lab_mpi_start lab_mpi_started(void) {
 /* ---- the plugin ---- */
 
 typedef struct place { /* of a rank */
-    char machine[160];
+    char machine[160], network[64];
     int64_t process;
 } place;
 
@@ -173,6 +173,14 @@ static locus_status mpi_exchange(void *context, size_t peer, const void *send, s
                     (long long)own->places[peer].process);
 }
 
+/* MPI libraries go through memory between processes that see one another's numbers and network. */
+static bool mpi_near(void *context, size_t peer) {
+    const mpi_rank *own = context;
+    const place *there = own->places != NULL ? &own->places[peer] : NULL;
+    return there != NULL && there->process > 0 && strcmp(own->here.machine, there->machine) == 0 &&
+           strcmp(own->here.network, there->network) == 0;
+}
+
 static void mpi_abort(void *context) {
     const mpi_rank *own = context;
     fflush(NULL);
@@ -199,13 +207,18 @@ static void read_line(const char *path, char *text, size_t size) {
         fclose(file);
 }
 
-/* Which kernel, since when, and which of its spaces of process numbers. */
+static void read_space(const char *path, char *text, size_t size) {
+    const ssize_t length = readlink(path, text, size - 1);
+    text[length > 0 ? (size_t)length : 0] = '\0';
+}
+
+/* Which kernel, since when, and which of its spaces of process numbers and of networks. */
 static void find_place(place *here) {
     char boot[64], space[64];
     read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
-    const ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);
-    space[length > 0 ? (size_t)length : 0] = '\0';
     memset(here, 0, sizeof *here);
+    read_space("/proc/self/ns/pid", space, sizeof space);
+    read_space("/proc/self/ns/net", here->network, sizeof here->network);
     here->process = *boot != '\0' && *space != '\0' ? (int64_t)getpid() : 0;
     snprintf(here->machine, sizeof here->machine, "%s %s", boot, space);
 }
@@ -225,7 +238,7 @@ static locus_status learn_places(lab_ranks *ranks, mpi_rank *own, locus_error *e
 }
 
 locus_status lab_ranks_mpi(lab_ranks **ranks, const lab_mpi_start *start, locus_error *error) {
-    static const lab_rank_transport transport = {mpi_exchange, mpi_abort, mpi_close};
+    static const lab_rank_transport transport = {mpi_exchange, mpi_near, mpi_abort, mpi_close};
     char says[300] = "";
     int rank = 0, count = 0;
     *ranks = NULL;

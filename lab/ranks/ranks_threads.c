@@ -60,6 +60,11 @@ static locus_status thread_exchange(void *context, size_t peer, const void *send
     return came ? LOCUS_OK : lab_fail(error, LOCUS_ERROR_IO, "ranks", "rank %zu does not answer any more", peer);
 }
 
+static bool thread_near(void *context, size_t peer) {
+    (void)context, (void)peer;
+    return true;
+}
+
 static void thread_abort(void *context) {
     crew *all = ((const member *)context)->crew;
     pthread_mutex_lock(&all->lock);
@@ -79,7 +84,7 @@ static void *member_main(void *argument) {
 }
 
 static locus_status members_create(member *members, crew *all, locus_error *error) {
-    static const lab_rank_transport transport = {thread_exchange, thread_abort, thread_close};
+    static const lab_rank_transport transport = {thread_exchange, thread_near, thread_abort, thread_close};
     locus_status status = LOCUS_OK;
     for (size_t r = 0; status == LOCUS_OK && r < all->count; r++) {
         members[r] = (member){.crew = all, .rank = r};

@@ -211,6 +211,8 @@ static locus_status score_greedy(lab_model *model, const lab_dataset *scored, co
 
 locus_status lab_train_score(lab_model *model, const lab_dataset *set, const lab_scoring *how, lab_score *score,
                              double *greedy, locus_error *error) {
-    locus_status status = score_forced(model, set, how, score, error);
+    if (lab_ranks_count(how->ranks) > 1)
+        lab_model_activations_release(model); /* a step's: scores need fewer */
+    const locus_status status = score_forced(model, set, how, score, error);
     return status == LOCUS_OK && greedy != NULL ? score_greedy(model, set, how, greedy, error) : status;
 }

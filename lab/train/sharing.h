@@ -3,8 +3,7 @@
  *
  *   a batch        is dealt to V shards (feed/cut.h); of R ranks, rank r computes shards r V/R … (r + 1) V/R − 1
  *   gradients      of sums of losses, not of means, are added up as a binary tree over shards, nearest neighbours
- * first:
- *                  the lower levels here, the upper ones over ranks (ranks/ranks.h), so that it is one tree for every R
+ *                  first, the lower levels here, the upper ones over ranks (ranks/ranks.h): one tree for every R
  *   the mean       is over what the whole batch predicts: gradients are multiplied by 1 / its number in the optimiser
  *   their norm     is summed by fixed pieces of the parameters, piece by piece in order
  *   the optimiser  of a rank has the pieces of its share: it updates these, then all gather what the others have */
