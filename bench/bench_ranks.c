@@ -145,13 +145,13 @@ static locus_status one_step(subject *s, uint64_t step, locus_error *error) {
     return s->config.shards == 0 ? whole_step(s, step, error) : lab_sharing_step(&s->sharing, &shared, &score, error);
 }
 
-/* As a step does when it begins and when it ends, and as scores do. */
-static locus_status release_gradients(subject *s, locus_error *error) {
-    return lab_ranks_count(s->ranks) > 1 ? lab_model_gradients_release(s->model, error) : LOCUS_OK;
+/* As a step does when it ends. */
+static locus_status return_gradients(subject *s, locus_error *error) {
+    return lab_ranks_count(s->ranks) > 1 ? lab_model_gradients_return(s->model, error) : LOCUS_OK;
 }
 
 static locus_status shards_of(subject *s, uint64_t step, locus_error *error) {
-    locus_status status = release_gradients(s, error);
+    locus_status status = return_gradients(s, error);
     for (size_t i = 0; status == LOCUS_OK && i < s->sharing.own_shards; i++) {
         const lab_cut cut = {s->sharing.first_shard + i, s->sharing.shards};
         const lab_shard_key key = {0, (uint32_t)step, (uint32_t)cut.index, lab_ranks_count(s->ranks) > 1};
@@ -186,7 +186,7 @@ static locus_status evaluate(subject *s, uint64_t step, locus_error *error) {
     const lab_batch *batch;
     lab_score score = {0};
     (void)step;
-    locus_status status = release_gradients(s, error);
+    locus_status status = return_gradients(s, error);
     if (lab_ranks_count(s->ranks) > 1)
         lab_model_activations_release(s->model);
     if (status == LOCUS_OK)

@@ -71,6 +71,7 @@ bool lab_lending_return(lab_lending *lending) {
         const lab_loan back = {loan->to, loan->from, loan->bytes};
         whole = move(&back, &moved) && whole;
     }
+    lending->spare = lending->count > 0;
     lending->count = 0;
     return whole;
 }

@@ -30,6 +30,7 @@ typedef struct lab_lending {
     unsigned char *given, *filled; /* what stands from here on is given away, has memory; NULL: nothing yet */
     lab_loan loans[LAB_MOST_LOANS];
     size_t count;
+    bool spare; /* gradients have no memory but what a pass needed beside loans: the next one finds it there */
 } lab_lending;
 
 /* A pass begins, which gives so many bytes away. What was lent and not returned stays where it is. */
@@ -38,7 +39,7 @@ void lab_lending_begin(lab_lending *lending, size_t bytes);
  * rooms of a pass come in falling order: of one that reaches into an earlier one only the rest counts. False: the
  * system has taken memory away and gives none for it, and neither block may be used any more. */
 bool lab_lending_give(lab_lending *lending, lab_room done, lab_room needed);
-/* What was lent goes back to where it came from, with what it holds; what `needed` holds is undefined then. False as
+/* What was lent goes back to where it came from, with what it holds; what gradients hold is undefined then. False as
  * above. */
 bool lab_lending_return(lab_lending *lending);
 

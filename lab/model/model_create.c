@@ -240,9 +240,15 @@ float *lab_model_gradients(lab_model *model) {
     return model->gradients;
 }
 
-locus_status lab_model_gradients_release(lab_model *model, locus_error *error) {
-    const bool whole = lab_lending_return(&model->lending);
+void lab_model_gradients_release(lab_model *model) {
     lab_block_release(model->gradients, model->gradients + model->elements);
+    model->lending.spare = false;
+}
+
+locus_status lab_model_gradients_return(lab_model *model, locus_error *error) {
+    const bool whole = lab_lending_return(&model->lending);
+    if (!model->lending.spare)
+        lab_model_gradients_release(model);
     return whole ? LOCUS_OK : lab_fail_memory(error, "activations");
 }
 

@@ -34,6 +34,8 @@ void lab_dropout_arm(lab_model *model, const lab_batch_pass *pass) {
     const double p = pass->training ? model->config.dropout : 0.0;
     const uint32_t purpose = LAB_PURPOSE_DROPOUT + pass->shard * LAB_PURPOSE_SHARD;
     model->summed = pass->summed;
+    if (pass->lends && !model->lending.spare)
+        lab_model_gradients_release(model);
     lab_lending_begin(&model->lending, pass->lends ? model->elements * sizeof *model->gradients : 0);
     if (model->config.encoder_layers > 0)
         stack_arm(&model->encoder, p, purpose, pass->seed, pass->step);

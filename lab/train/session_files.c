@@ -113,8 +113,10 @@ static locus_status write_files(lab_session *session, const lab_checkpoint *chec
 
 /* What is gathered takes the gradients' memory; scores were the last to use that of activations. */
 static void make_room(const lab_session *session) {
-    if (lab_ranks_count(session->ranks) > 1)
-        lab_model_activations_release(session->model);
+    if (lab_ranks_count(session->ranks) == 1)
+        return;
+    lab_model_activations_release(session->model);
+    lab_model_gradients_release(session->model);
 }
 
 static locus_status checkpoint_alone(lab_session *session, locus_error *error) {

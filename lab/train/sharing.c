@@ -40,8 +40,8 @@ static bool shared(const lab_sharing *sharing) {
 }
 
 /* Alone, memory is kept: taking it back costs a little time. */
-static locus_status release_gradients(const lab_sharing *sharing, lab_model *model, locus_error *error) {
-    return shared(sharing) ? lab_model_gradients_release(model, error) : LOCUS_OK;
+static locus_status return_gradients(const lab_sharing *sharing, lab_model *model, locus_error *error) {
+    return shared(sharing) ? lab_model_gradients_return(model, error) : LOCUS_OK;
 }
 
 /* ---- the shards of a rank ---- */
@@ -101,7 +101,7 @@ static locus_status shards_compute(lab_sharing *sharing, const lab_shared_step *
             break;
         status = keep_waiting(sharing, level, gradients, total->sum, error);
         if (status == LOCUS_OK)
-            status = release_gradients(sharing, step->model, error);
+            status = return_gradients(sharing, step->model, error);
     }
     return status;
 }
@@ -141,9 +141,7 @@ static locus_status update(const lab_sharing *sharing, const lab_shared_step *st
 locus_status lab_sharing_step(lab_sharing *sharing, const lab_shared_step *step, lab_shared_score *score,
                               locus_error *error) {
     lab_vote total = {0};
-    locus_status status = release_gradients(sharing, step->model, error); /* a checkpoint's may have stood there */
-    if (status == LOCUS_OK)
-        status = shards_compute(sharing, step, &total, error);
+    locus_status status = shards_compute(sharing, step, &total, error);
     status = lab_ranks_agree(sharing->ranks, status, &total, error);
     if (status == LOCUS_OK && !isfinite(total.sum))
         status = lab_fail(error, LOCUS_ERROR_NUMERIC, "loss", "the loss is not finite");
@@ -155,7 +153,7 @@ locus_status lab_sharing_step(lab_sharing *sharing, const lab_shared_step *step,
     if (status == LOCUS_OK)
         status = lab_model_update(step->model, error);
     if (status == LOCUS_OK)
-        status = release_gradients(sharing, step->model, error); /* scores need none */
+        status = return_gradients(sharing, step->model, error);
     return lab_ranks_agree(sharing->ranks, status, NULL, error);
 }
 

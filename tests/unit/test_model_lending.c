@@ -91,9 +91,9 @@ static void train(lab_model *model, bool lends) {
         fail_msg("%s", error.message);
 }
 
-static void release(lab_model *model) {
+static void give_back(lab_model *model) {
     locus_error error;
-    assert_int_equal(lab_model_gradients_release(model, &error), LOCUS_OK);
+    assert_int_equal(lab_model_gradients_return(model, &error), LOCUS_OK);
 }
 
 /* Large pages of a block that have nothing but zeros. */
@@ -126,13 +126,13 @@ static void check(lab_model_config config) {
     const size_t never = empty(model);
     memcpy(kept, lab_model_gradients(model), bytes);
     for (int round = 0; round < 2; ++round) {
-        release(model);
+        give_back(model);
         train(model, true);
         assert_memory_equal(lab_model_gradients(model), kept, bytes);
         assert_true(empty(model) >= never + 2);
     }
     const size_t away = empty(model) - never, lent = pages_lent(model);
-    release(model);
+    give_back(model);
     assert_int_equal(empty(model) - never, away - lent);
     lab_model_activations_release(model);
     train(model, false);
