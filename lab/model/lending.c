@@ -40,7 +40,7 @@ static size_t smaller(size_t a, size_t b) {
 }
 
 void lab_lending_begin(lab_lending *lending, size_t bytes) {
-    lending->left = bytes / LAB_LARGE_PAGE * LAB_LARGE_PAGE;
+    lending->all = lending->left = bytes / LAB_LARGE_PAGE * LAB_LARGE_PAGE;
     lending->given = lending->filled = NULL;
     lending->count = 0;
 }
@@ -65,13 +65,15 @@ bool lab_lending_give(lab_lending *lending, lab_room done, lab_room needed) {
 }
 
 bool lab_lending_return(lab_lending *lending) {
+    size_t bytes = 0;
     bool whole = true, moved;
     for (size_t i = 0; i < lending->count; i++) {
         const lab_loan *loan = &lending->loans[i];
         const lab_loan back = {loan->to, loan->from, loan->bytes};
         whole = move(&back, &moved) && whole;
+        bytes += loan->bytes;
     }
-    lending->spare = lending->count > 0;
+    lending->spare = 2 * bytes > lending->all;
     lending->count = 0;
     return whole;
 }

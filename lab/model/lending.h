@@ -26,11 +26,11 @@ typedef struct lab_loan {
 } lab_loan;
 
 typedef struct lab_lending {
-    size_t left;                   /* bytes that the pass may still give away; 0: everything stays where it is */
+    size_t all, left;              /* bytes that the pass gives away, that it still may; 0: everything stays */
     unsigned char *given, *filled; /* what stands from here on is given away, has memory; NULL: nothing yet */
     lab_loan loans[LAB_MOST_LOANS];
     size_t count;
-    bool spare; /* gradients have no memory but what a pass needed beside loans: the next one finds it there */
+    bool spare; /* gradients have no memory but what a pass needed beside loans, which were more than that: it stays */
 } lab_lending;
 
 /* A pass begins, which gives so many bytes away. What was lent and not returned stays where it is. */

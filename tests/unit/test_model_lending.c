@@ -134,6 +134,8 @@ static void check(lab_model_config config) {
     const size_t away = empty(model) - never, lent = pages_lent(model);
     give_back(model);
     assert_int_equal(empty(model) - never, away - lent);
+    const size_t pages = bytes / LAB_LARGE_PAGE;
+    assert_int_equal(empty_pages(model->gradients, bytes), 2 * lent > pages ? lent : pages);
     lab_model_activations_release(model);
     train(model, false);
     assert_memory_equal(lab_model_gradients(model), kept, bytes);
