@@ -3,7 +3,8 @@
 # One training on many ranks, by the clock: what docs/ranks.md quotes. Prints lines of JSON, of which tools/rank_costs.py
 # makes tables and a model of what more ranks would cost. Needs Open MPI; the wire also network namespaces and tc.
 # usage: bench/shared_steps.sh [words|trees|decoder|wire|memory] …     (all of them if none is named)
-# LOCUS_RANKS: how many ranks steps are timed with, "0 2 1 4"; 0 is one process of two threads.
+# LOCUS_RANKS: how many ranks steps are timed with, "0 2 1 4"; 0 is one process of two threads, 1/8 one rank that makes
+# all of eight shards, whose parts say what an eighth of a batch costs where nobody crowds the caches.
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
 bench=$source/build/release/bench locus=$source/build/release/locus
@@ -28,6 +29,7 @@ on() {
     case $ranks in
     0) "$bench/bench_ranks" "$@" --threads 2 ;;
     1) "$bench/bench_ranks" "$@" --threads 1 --shards 1 ;;
+    1/*) "$bench/bench_ranks" "$@" --threads 1 --shards "${ranks#1/}" ;;
     *) mpirun.openmpi -n "$ranks" "$bench/bench_ranks" "$@" --threads 1 --shards "$ranks" ;;
     esac
 }

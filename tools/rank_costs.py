@@ -6,8 +6,9 @@
 A rank is one processor with one thread. Of a training of P parameters in batches of n samples, R ranks take for a step
 
     step(R)     = compute(n / R) + exchange(R) + update / R
-    compute(m)  = a + b m           processor time of forward and backward of m samples, fitted to what 1, 2, 4 ranks took:
-                                    a is what a shard costs however small it is
+    compute(m)  = a + b m           forward and backward of m samples, fitted to what shards of one rank took ("1/8"), or,
+                                    without such lines, to the processor time of 1, 2, 4 ranks: a is what a shard costs
+                                    however small it is
     exchange(R) = 2 log2(R) latency + 8 P (R - 1) / R (1 / wire + 1 / memory)
                                     bytes sent there and back again, and, at the speed of memory, what is copied and added
     update      the optimiser on all parameters
@@ -47,11 +48,11 @@ def read(paths):
 
 
 def fit(points):
-    """Least squares of y = a + b x; with one point a is 0, and a is never below 0."""
+    """y = a + b x by least squares of what y is off by, as a part of it; with one point a is 0, and a is never below 0."""
     if len({x for x, _ in points}) < 2:
         return 0.0, points[0][1] / points[0][0]
-    n, sx, sy = len(points), sum(x for x, _ in points), sum(y for _, y in points)
-    sxx, sxy = sum(x * x for x, _ in points), sum(x * y for x, y in points)
+    n, sx, sxx = sum(y**-2 for _, y in points), sum(x / y**2 for x, y in points), sum(x * x / y**2 for x, y in points)
+    sy, sxy = sum(1 / y for _, y in points), sum(x / y for x, y in points)
     b = (n * sxy - sx * sy) / (n * sxx - sx * sx)
     a = (sy - b * sx) / n
     return (a, b) if a >= 0.0 else (0.0, sxy / sxx)
@@ -81,6 +82,9 @@ class Training:
         whole = self.lines.get((1, 0))
         if whole is not None and not any(line["ranks"] == 1 for line in shared):
             self.points.append((self.batch, whole["processor_best"] - self.update))
+        alone = [line for line in self.lines.values() if line["ranks"] == 1 and line["shards"] > 0]
+        if len(alone) > 1:  # nobody beside them
+            self.points = [(self.batch / line["shards"], line["shard_best"] / line["shards"]) for line in alone]
         self.a, self.b = fit(self.points)
         self.shared = shared
 
