@@ -160,6 +160,8 @@ static locus_status shards_of(subject *s, uint64_t step, locus_error *error) {
         status = lab_feed_cut(&s->feed, step, cut, &batch, error);
         if (status == LOCUS_OK && batch->samples > 0)
             status = lab_model_train_shard(s->model, batch, &key, &score, error);
+        if (status == LOCUS_OK && i + 1 < s->sharing.own_shards)
+            status = return_gradients(s, error);
     }
     return status;
 }

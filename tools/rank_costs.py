@@ -19,7 +19,8 @@ and beside steps, for each of them
     checkpoint  each minute: written by rank 0, after 3 slices of P are gathered, while others wait
 
 Waiting for the slowest rank is what the measured `shard` is longer than its mean by. What is measured on more ranks than the
-machine has processors counts by processor time. Left out: that a network is shared, and that nodes differ."""
+machine has processors counts by processor time. Left out: that a network is shared, that nodes differ,
+and what ranks lend and zero of memory where the pieces are of one rank, which does neither."""
 import argparse
 import csv
 import io

@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /* See lending.h. */
-#define _GNU_SOURCE 1 /* mremap */
+#define _GNU_SOURCE 1 /* syscall, MREMAP_DONTUNMAP */
 #include "model/lending.h"
 #include "model/arena.h"
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-/* A call that failed may have taken what stood at `to`. */
+/* The system is asked itself: mremap of older UCX, which takes the place of libc's where MPI uses it, loses the target.
+ * Libraries that keep registrations of memory for a network hear of both places by madvise. A call that failed may have
+ * taken what stood at `to`. */
 static bool move(const lab_loan *loan, bool *moved) {
     *moved = false;
 #ifdef MREMAP_DONTUNMAP
+    const size_t bytes = loan->bytes;
     const int how = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
-    *moved = mremap(loan->from, loan->bytes, loan->bytes, how, loan->to) != MAP_FAILED;
-    if (!*moved && errno != EINVAL) {
+    lab_block_release(loan->to, loan->to + bytes);
+    const long came = syscall(SYS_mremap, loan->from, bytes, bytes, how, loan->to);
+    *moved = came == (long)(intptr_t)loan->to;
+    if (*moved)
+        lab_block_release(loan->from, loan->from + bytes);
+    else if (errno != EINVAL) {
         const int empty = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-        if (mmap(loan->to, loan->bytes, PROT_READ | PROT_WRITE, empty, -1, 0) == MAP_FAILED)
+        if (mmap(loan->to, bytes, PROT_READ | PROT_WRITE, empty, -1, 0) == MAP_FAILED)
             return false;
-        lab_block_advise(loan->to, loan->bytes);
+        lab_block_advise(loan->to, bytes);
     }
 #endif
     return true;
@@ -71,7 +80,7 @@ bool lab_lending_return(lab_lending *lending) {
         const lab_loan *loan = &lending->loans[i];
         const lab_loan back = {loan->to, loan->from, loan->bytes};
         whole = move(&back, &moved) && whole;
-        bytes += loan->bytes;
+        bytes += moved ? loan->bytes : 0;
     }
     lending->spare = 2 * bytes > lending->all;
     lending->count = 0;

@@ -135,7 +135,8 @@ const lab_parameter *lab_model_parameter(const lab_model *model, size_t index);
 size_t lab_model_elements(const lab_model *model); /* numbers, all tensors: contiguous value and gradient blocks */
 float *lab_model_values(lab_model *model);
 float *lab_model_gradients(lab_model *model); /* 0 before the first step */
-/* Ends a pass that lends (lab_shard_key): activations get back what gradients had of theirs. MEMORY: the system took
+/* Ends a pass that lends (lab_shard_key): activations get back what gradients had of theirs, which
+ * are undefined then. MEMORY: the system took
  * some and gave none for it, and there can be no further pass. */
 locus_status lab_model_gradients_return(lab_model *model, locus_error *error);
 /* Give memory back to the system until the next pass; what stood there is lost. */
@@ -183,9 +184,9 @@ locus_status lab_model_train(lab_model *model, const lab_batch *batch, uint64_t 
 
 /* One of the shards that a step's batch is dealt to: the same, but gradients are of the summed cross-entropy, since a
  * mean over the batch is not known before all shards are; and dropout is drawn from (seed, step, shard). Shard 0 draws
- * as lab_model_train does. With `lends` the backward gives away the
- * memory of as many bytes of activations as gradients take, as it is done with them, to gradients where it can, so that
- * both never stand there in full; lab_model_gradients_return ends that. */
+ * as lab_model_train does. With `lends` the backward gives away, as it is done with them, the memory of as many bytes
+ * of activations as gradients take, to gradients where it can, so that both never stand there in full;
+ * lab_model_gradients_return ends that. */
 enum { LAB_MOST_SHARDS = 1024 };
 typedef struct lab_shard_key {
     uint64_t seed;

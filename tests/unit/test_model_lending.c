@@ -61,6 +61,13 @@ static lab_model_config other_norms(void) {
     return config;
 }
 
+static lab_model_config tied(void) {
+    lab_model_config config = lab_model_decoder_default();
+    config.output = LAB_OUTPUT_TIED;
+    config.kv_heads = 2;
+    return config;
+}
+
 static lab_model_config halved(void) {
     lab_model_config config = lab_model_decoder_default();
     config.precision = LAB_BF16;
@@ -110,6 +117,19 @@ static size_t empty(const lab_model *model) {
     return empty_pages(model->arena.block, model->arena.used);
 }
 
+/* Whether this system moves pages. */
+static bool pages_move(void) {
+    enum { ONE = LAB_LARGE_PAGE };
+    unsigned char *one = lab_block_allocate(ONE), *other = lab_block_allocate(ONE);
+    lab_lending lending;
+    assert_true(one != NULL && other != NULL);
+    lab_lending_begin(&lending, ONE);
+    assert_true(lab_lending_give(&lending, lab_room_of(one, one + ONE), lab_room_of(other, other + ONE)));
+    free(one);
+    free(other);
+    return lending.count > 0;
+}
+
 static size_t pages_lent(const lab_model *model) {
     size_t bytes = 0;
     for (size_t i = 0; i < model->lending.count; ++i)
@@ -132,6 +152,7 @@ static void check(lab_model_config config) {
         assert_true(empty(model) >= never + 2);
     }
     const size_t away = empty(model) - never, lent = pages_lent(model);
+    assert_int_equal(lent > 0, pages_move());
     give_back(model);
     assert_int_equal(empty(model) - never, away - lent);
     const size_t pages = bytes / LAB_LARGE_PAGE;
@@ -229,6 +250,7 @@ static void test_pair(void **state) {
 static void test_decoder(void **state) {
     (void)state;
     check(lab_model_decoder_default());
+    check(tied());
     check(halved());
 }
 

@@ -129,6 +129,30 @@ static void test_words(void **state) {
     training_assert_same("words-alone", "words-1");
 }
 
+/* Large enough for gradients to take the memory of activations (model/lending.h), with a checkpoint after each step.
+ * Every second batch has two samples and so two shards without any. */
+static void test_lending(void **state) {
+    (void)state;
+    lab_train_config config = words("rope");
+    config.data.words.length_mean = 20.0;
+    config.model.dim = 256;
+    config.model.feed_forward = 512;
+    config.model.heads = 4;
+    config.model.encoder_layers = config.model.decoder_layers = 2;
+    config.train_samples = 34;
+    config.batch = 32;
+    config.shards = 4;
+    config.steps = SANITIZED(3, 5);
+    config.evaluate_every = 2;
+    config.checkpoint_seconds = 0;
+    train(&config, "lending-alone", 0);
+    for (size_t ranks = 2; ranks <= 4; ranks *= 2) {
+        const char *name = ranks == 2 ? "lending-2" : "lending-4";
+        train(&config, name, ranks);
+        training_assert_same("lending-alone", name);
+    }
+}
+
 /* Products and attention of bfloat16. */
 static void test_half(void **state) {
     (void)state;
@@ -349,12 +373,19 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),           cmocka_unit_test(test_learned),
-        cmocka_unit_test(test_trees),           cmocka_unit_test(test_images),
-        cmocka_unit_test(test_sequences),       cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_elastic),         cmocka_unit_test(test_shards_change_sums_alone),
-        cmocka_unit_test(test_not_finite),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_stopped_scoring), cmocka_unit_test(test_half),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_learned),
+        cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_images),
+        cmocka_unit_test(test_sequences),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_elastic),
+        cmocka_unit_test(test_shards_change_sums_alone),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_stopped_scoring),
+        cmocka_unit_test(test_lending),
+        cmocka_unit_test(test_half),
     };
     return cmocka_run_group_tests(tests, setup, training_teardown);
 }
