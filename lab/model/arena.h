@@ -16,7 +16,7 @@ void *lab_arena_take(lab_arena *arena, size_t count, size_t size);
 float *lab_arena_floats(lab_arena *arena, size_t count);
 lab_numbers lab_arena_numbers(lab_arena *arena, size_t count, bool half);
 
-enum { LAB_LARGE_PAGE = 1 << 21 };
+enum { LAB_LARGE_PAGE = 1 << 21 }; /* bytes */
 
 /* A block of at least `bytes` bytes, aligned to a cache line, on large pages where the system has them; not zeroed.
  * NULL if there is no memory. Released by free. */

@@ -135,8 +135,8 @@ const lab_parameter *lab_model_parameter(const lab_model *model, size_t index);
 size_t lab_model_elements(const lab_model *model); /* numbers, all tensors: contiguous value and gradient blocks */
 float *lab_model_values(lab_model *model);
 float *lab_model_gradients(lab_model *model); /* 0 before the first step */
-/* Ends a pass that lends (lab_shard_key): activations get back what gradients had of theirs, and these are undefined
- * then. MEMORY: the system took some and gave none for it, and there can be no further pass. */
+/* Ends a pass that lends (lab_shard_key): gradients, which are undefined then, give back what they have of activations'
+ * memory. MEMORY: the system took some and gave none for it, and there can be no further pass. */
 locus_status lab_model_gradients_return(lab_model *model, locus_error *error);
 /* Give memory back to the system until the next pass; what stood there is lost. */
 void lab_model_gradients_release(lab_model *model);
