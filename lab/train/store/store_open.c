@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The run store is opened, looked at and closed. Its statements are in store_sql.c, its tables in store_schema.c, runs
- * in store_run.c, metrics and scores in metric.c.
+ * in store_run.c, metrics and scores in store_metric.c.
  *
  * Write-ahead log with full sync, so that what was committed before a checkpoint is there after it; a busy timeout, so
  * that several trainings share one store. A file that is no such store is refused and never written to. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The store's own view of its database: shared by store*.c and metric.c only. Statements and transactions (store.h) are
+/* The store's own view of its database: shared by store*.c only. Statements and transactions (store.h) are
  * in store_sql.c, what concerns a whole store is in store_open.c. */
 #ifndef LAB_STORE_SQL_H
 #define LAB_STORE_SQL_H
