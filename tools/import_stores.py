@@ -6,6 +6,7 @@ for, merges them, merges them once more (all is known then), and prints both pro
 for each evaluation, as trainings write them. Needs 80 bytes of disk for each point, twice."""
 import argparse
 import json
+import math
 import os
 import resource
 import sqlite3
@@ -20,6 +21,12 @@ TRAINING = (
 )
 
 
+def measured(seed: int, step: int) -> str:
+    """Five values as trainings have them, each of all its digits."""
+    values = {curve: math.sqrt((seed * 31 + step) / (7 + i)) for i, curve in enumerate(CURVES)}
+    return json.dumps(values, separators=(",", ":"))
+
+
 def plant(path: str, locus: str, seeds: range, evaluations: int) -> None:
     """A store with a run for each seed, whose configuration says so."""
     subprocess.run([locus, *TRAINING.split(), "--store", path], check=True)
@@ -28,7 +35,7 @@ def plant(path: str, locus: str, seeds: range, evaluations: int) -> None:
     row = dict(zip(columns, store.execute(f"SELECT {', '.join(columns)} FROM run").fetchone()))
     finals = store.execute('SELECT "set", name, value FROM final').fetchall()
     store.execute("BEGIN")
-    store.execute("DELETE FROM metric")
+    store.execute("DELETE FROM evaluation")
     store.execute("DELETE FROM final")
     store.execute("DELETE FROM run")
     for seed in seeds:
@@ -39,8 +46,8 @@ def plant(path: str, locus: str, seeds: range, evaluations: int) -> None:
         run = store.execute(f"INSERT INTO run({', '.join(columns)}) VALUES({marks})", list(row.values())).lastrowid
         store.executemany("INSERT INTO final VALUES(?, ?, ?, ?)", [(run, *final) for final in finals])
         store.executemany(
-            "INSERT INTO metric VALUES(?, ?, ?, ?)",
-            ((run, curve, step, (seed * 31 + step) / 7) for curve in CURVES for step in range(1, evaluations + 1)),
+            "INSERT INTO evaluation VALUES(?, ?, ?)",
+            ((run, step, measured(seed, step)) for step in range(1, evaluations + 1)),
         )
     store.execute("COMMIT")
     store.close()

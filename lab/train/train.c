@@ -111,26 +111,18 @@ static locus_status train_step(lab_session *session, const lab_schedule *schedul
 
 static locus_status add_metrics(lab_session *session, locus_error *error) {
     const lab_training_state *state = &session->state;
-    const struct {
-        const char *name;
-        double value;
-    } metrics[] = {
+    const lab_measured metrics[] = {
         {"train.loss", state->record_loss / (double)state->record_tokens},
         {"train.gradient_norm", state->record_norm / (double)state->record_steps},
         {"train.rate", session->rate},
         {"dev.loss", session->dev_loss},
         {"dev.accuracy", session->dev_accuracy},
     };
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
-        locus_status status = lab_store_metric_add(session->store, session->run->id, metrics[i].name, state->step,
-                                                   metrics[i].value, error);
-        if (status != LOCUS_OK)
-            return status;
-    }
-    return LOCUS_OK;
+    return lab_store_measured(session->store, session->run->id, state->step, metrics, sizeof metrics / sizeof *metrics,
+                              error);
 }
 
-/* One transaction: the metrics of a step are all there or none. */
+/* One transaction: a step's metrics are there if the run's row says so. */
 static locus_status store_metrics(lab_session *session, locus_error *error) {
     locus_status status = lab_store_begin(session->store, error);
     if (status == LOCUS_OK)

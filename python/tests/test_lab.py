@@ -59,6 +59,23 @@ def test_an_exported_file_reads_like_its_store(store, tmp_path):
                                       lab.curves(exported).sort_values(order).reset_index(drop=True))
 
 
+def test_a_store_of_the_first_version_reads_the_same(store, tmp_path):
+    older = tmp_path / "older.db"
+    shutil.copy(store, older)
+    points = lab.curves(store)
+    ids = {run: number for number, run in sqlite3.connect(older).execute("SELECT id, name FROM run")}
+    with sqlite3.connect(older) as connection:
+        connection.executescript("DROP VIEW curves; DROP TABLE evaluation; PRAGMA user_version = 1;"
+                                 "CREATE TABLE metric(run INTEGER, name TEXT, step INTEGER, value REAL)")
+        connection.executemany("INSERT INTO metric VALUES(?, ?, ?, ?)",
+                               [(ids[name], metric, step, value) for name, metric, step, value in
+                                points.itertuples(index=False)])
+    connection.close()
+    assert set(points["metric"]) == {"dev.accuracy", "dev.loss", "train.gradient_norm", "train.loss", "train.rate"}
+    pandas.testing.assert_frame_equal(lab.curves(older), points)
+    pandas.testing.assert_frame_equal(lab.runs(older), lab.runs(store))
+
+
 def test_a_table_is_means_over_seeds(store):
     frame = lab.runs(store)
     table = lab.table(frame, "test.loss")
@@ -182,6 +199,13 @@ def test_what_is_no_store(tmp_path, store):
     text.write_text('{"format": "something"}')
     with pytest.raises(ValueError, match="not what 'locus runs export' writes"):
         locus.runs(text)
+    spoilt = tmp_path / "spoilt.db"
+    shutil.copy(store, spoilt)
+    with sqlite3.connect(spoilt) as connection:
+        connection.execute("UPDATE evaluation SET metrics = '{' WHERE run = 2")
+    connection.close()
+    with pytest.raises(OSError, match="cannot be read"):
+        lab.curves(spoilt)
     broken = tmp_path / "broken.db"
     broken.write_bytes(store.read_bytes()[:3000])
     with pytest.raises(OSError, match="cannot be read"):

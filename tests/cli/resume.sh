@@ -14,7 +14,7 @@ train() {
 results() {
     "$locus" runs show "$2" --store "$1/locus.db" --json |
         sed -n '/"scores"/,$p; /"steps_done"/p; /"tokens_seen"/p; /"state"/p'
-    sqlite3 "$1/locus.db" "SELECT name, step, hex(value), value FROM metric ORDER BY name, step" 2>/dev/null || true
+    sqlite3 "$1/locus.db" "SELECT step, metrics FROM evaluation ORDER BY step" 2>/dev/null || true
 }
 
 (train --store whole/locus.db --name run)

@@ -148,8 +148,8 @@ refuses 1 "'$results' has no checkpoints" "$locus" runs import "$results" --chec
 cp one/locus.db edited.db
 "${LOCUS_PYTHON:-python3}" - <<'END'
 import shutil, sqlite3
-for name, sql in (("edited.db", "UPDATE metric SET value = value + 1 WHERE name = 'dev.loss' AND step = 4 AND run = 3"),
-                  ("other.db", "CREATE TABLE t(x)"), ("newer.db", "PRAGMA user_version = 2")):
+for name, sql in (("edited.db", "UPDATE evaluation SET metrics = json_set(metrics, '$.\"dev.loss\"', 9.5) WHERE step = 4 AND run = 3"),
+                  ("other.db", "CREATE TABLE t(x)"), ("newer.db", "PRAGMA user_version = 3")):
     if name != "other.db":
         shutil.copy("one/locus.db", name)
     database = sqlite3.connect(name)
@@ -160,7 +160,7 @@ END
 refuses 1 "its run '$name' and the store's run '$name' are the same training with other numbers (dev.loss, step 4)" \
     "$locus" runs import edited.db --store merged/locus.db
 refuses 1 "'other.db' is a database, but no run store" "$locus" runs import other.db --store merged/locus.db
-refuses 1 "'newer.db' has version 2" "$locus" runs import newer.db --store merged/locus.db
+refuses 1 "'newer.db' has version 3" "$locus" runs import newer.db --store merged/locus.db
 "$locus" runs rename "$name" copy-taken --store edited.db --quiet
 "$locus" runs import edited.db --store named/locus.db --quiet # a name that another training has
 cp parts/part-1.db another.db

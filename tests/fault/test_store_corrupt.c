@@ -73,7 +73,9 @@ static void make_store(void) {
     assert_int_equal(lab_store_run_insert(store, &run, &error), LOCUS_OK);
     assert_int_equal(lab_store_begin(store, &error), LOCUS_OK);
     for (uint64_t step = 0; step < 3000; step++)
-        assert_int_equal(lab_store_metric_add(store, run.id, "dev.loss", step, 0.1 * (double)step, &error), LOCUS_OK);
+        assert_int_equal(
+            lab_store_measured(store, run.id, step, &(lab_measured){"dev.loss", 0.1 * (double)step}, 1, &error),
+            LOCUS_OK);
     assert_int_equal(lab_store_commit(store, &error), LOCUS_OK);
     lab_store_close(&store);
 }
@@ -208,7 +210,7 @@ static void test_large(void **state) {
     run_sql("PRAGMA page_size = 512; CREATE TABLE filler(bytes BLOB); INSERT INTO filler VALUES(zeroblob(34000000)); "
             "DROP TABLE filler");
     make_store();
-    damage("metric"); /* is found where a curve is read */
+    damage("evaluation"); /* is found where a curve is read */
     lab_store *store;
     locus_error error;
     assert_int_equal(lab_store_open(&store, path, &error), LOCUS_OK);
@@ -221,7 +223,7 @@ static void test_large(void **state) {
 static void test_newer(void **state) {
     (void)state;
     make_store();
-    run_sql("PRAGMA user_version = 2");
+    run_sql("PRAGMA user_version = 3");
     assert_refused("version 2");
 }
 

@@ -58,7 +58,8 @@ static void write_curves(lab_store *store, int64_t run, const cJSON *curves) {
     for (const cJSON *curve = curves->child; curve != NULL; curve = curve->next) {
         for (const cJSON *point = curve->child; point != NULL; point = point->next) {
             const uint64_t step = (uint64_t)point->child->valuedouble;
-            OK(lab_store_metric_add(store, run, curve->string, step, point->child->next->valuedouble, &failed));
+            OK(lab_store_measured(store, run, step, &(lab_measured){curve->string, point->child->next->valuedouble}, 1,
+                                  &failed));
         }
     }
 }

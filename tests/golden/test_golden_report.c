@@ -255,7 +255,7 @@ static int64_t add_long(lab_store *to, const lab_run *like, size_t characters, d
     OK(lab_store_run_insert(to, &run, &failed));
     OK(lab_store_final_set(to, run.id, "test", "accuracy", accuracy, &failed));
     OK(lab_store_final_set(to, run.id, "test:9", "accuracy", accuracy / 2, &failed));
-    OK(lab_store_metric_add(to, run.id, "dev.accuracy", 100, accuracy, &failed));
+    OK(lab_store_measured(to, run.id, 100, &(lab_measured){"dev.accuracy", accuracy}, 1, &failed));
     return run.id;
 }
 

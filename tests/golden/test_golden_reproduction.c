@@ -84,8 +84,8 @@ static void put_curve(lab_store *store, FILE *list, int64_t run, const lab_repro
     for (uint64_t i = 1; i <= 12 && (2 * r + c) % 5 != 4; i++) {
         const double rise = (r + c) % 3 == 2 ? 0.01 * (double)i : 0.002 * sin((double)(i * (s + 1)));
         const double score = round(1e5 * (0.4 + 0.02 * (double)r + rise)) / 1e5;
-        OK(lab_store_metric_add(store, run, "dev.accuracy", i * steps / 12, score, &failed));
-        OK(lab_store_metric_add(store, run, "dev.loss", i * steps / 12, 2 - score, &failed));
+        OK(lab_store_measured(store, run, i * steps / 12, &(lab_measured){"dev.accuracy", score}, 1, &failed));
+        OK(lab_store_measured(store, run, i * steps / 12, &(lab_measured){"dev.loss", 2 - score}, 1, &failed));
         fprintf(list, "%s%.5f", i > 1 ? "," : "", score);
     }
 }

@@ -76,7 +76,7 @@ static char *config_with(sqlite3 *store, const char *text) {
 
 void planted_put(sqlite3 *store, size_t place, const planted_text *planted) {
     static const char *const of_tables[] = {
-        "UPDATE metric SET name = ?1 WHERE run = 1 AND name = 'train.loss'",
+        "UPDATE evaluation SET metrics = replace(metrics, '\"train.loss\"', json_quote(?1)) WHERE run = 1",
         "UPDATE final SET \"set\" = ?1 WHERE run = 1 AND \"set\" = 'test'",
         "UPDATE final SET name = ?1 WHERE run = 1 AND \"set\" = 'test:12' AND name = 'accuracy'",
         "INSERT OR REPLACE INTO note(run, text) VALUES(1, ?1)"};

@@ -343,7 +343,7 @@ static void a_store_that_cannot_be_read_is_told(void **state) {
     (void)state;
     run_shell("rm -rf store && cp -R template store");
     sqlite3 *store = open_store();
-    assert_int_equal(sqlite3_exec(store, "DROP TABLE final; DROP TABLE metric", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(store, "DROP TABLE final; DROP TABLE evaluation", NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_close(store), SQLITE_OK);
     for (size_t c = 0; c < 6; c++) {
         snprintf(place, sizeof place, "no scores, %s %s", commands[c][0], commands[c][1]);

@@ -71,10 +71,13 @@ static double noise(int i) {
 static void add_curves(lab_store *store, int64_t run, int number, int points) {
     for (int i = 1; i <= points; i++) {
         const double way = (double)i / POINTS, rough = noise(1009 * number + i);
-        OK(lab_store_metric_add(store, run, "dev.accuracy", (uint64_t)i,
-                                fmin(1, 1 - exp(-(3 + 0.03 * number) * way) + 0.01 * rough), &failed));
-        OK(lab_store_metric_add(store, run, "train.loss", (uint64_t)i,
-                                (3 + 0.01 * number) * exp(-4 * way) * (0.9 + 0.2 * rough) + 0.01, &failed));
+        OK(lab_store_measured(
+            store, run, (uint64_t)i,
+            &(lab_measured){"dev.accuracy", fmin(1, 1 - exp(-(3 + 0.03 * number) * way) + 0.01 * rough)}, 1, &failed));
+        OK(lab_store_measured(
+            store, run, (uint64_t)i,
+            &(lab_measured){"train.loss", (3 + 0.01 * number) * exp(-4 * way) * (0.9 + 0.2 * rough) + 0.01}, 1,
+            &failed));
     }
 }
 

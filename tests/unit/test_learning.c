@@ -239,8 +239,9 @@ static void test_add(void **state) {
         const int64_t run = put_run(store, &config, LAB_RUN_DONE, 0.5);
         for (uint64_t step = 25; step <= 1200; step += 25) {
             const double share = (double)step / 1200;
-            OK(lab_store_metric_add(store, run, "dev.accuracy", step, i == 0 ? rising(share) : done_early(share),
-                                    &failed));
+            OK(lab_store_measured(store, run, step,
+                                  &(lab_measured){"dev.accuracy", i == 0 ? rising(share) : done_early(share)}, 1,
+                                  &failed));
         }
         OK(lab_learning_add(&learning, store, run, LAB_MEASURE_ACCURACY, LAB_SPAN_FULL, &failed));
         OK(lab_learning_add(&half, store, run, LAB_MEASURE_ACCURACY, LAB_SPAN_HALF, &failed));

@@ -69,8 +69,10 @@ static void insert(lab_store *store, const made_run *made) {
     OK(lab_store_run_insert(store, &run, &failed));
     for (uint64_t step = 10; step <= run.steps_done; step += 10) {
         double share = (double)step / 100;
-        OK(lab_store_metric_add(store, run.id, "train.loss", step, 3 * exp(-4 * share * made->accuracy), &failed));
-        OK(lab_store_metric_add(store, run.id, "dev.accuracy", step, made->accuracy * share, &failed));
+        OK(lab_store_measured(store, run.id, step, &(lab_measured){"train.loss", 3 * exp(-4 * share * made->accuracy)},
+                              1, &failed));
+        OK(lab_store_measured(store, run.id, step, &(lab_measured){"dev.accuracy", made->accuracy * share}, 1,
+                              &failed));
     }
     if (made->state == LAB_RUN_DONE) {
         OK(lab_store_final_set(store, run.id, "test", "accuracy", made->accuracy, &failed));

@@ -128,9 +128,10 @@ static void insert(lab_store *store, const made_row *row, uint64_t seed) {
     OK(lab_store_run_insert(store, &run, &failed));
     put_scores(store, run.id, row, (seed == 0 ? -0.5 : 0.5) * row->spread);
     for (uint64_t step = 50; step <= 100; step += 50) {
-        OK(lab_store_metric_add(store, run.id, "train.loss", step, 300.0 / (double)step, &failed));
-        OK(lab_store_metric_add(store, run.id, "dev.loss", step, 200.0 / (double)step, &failed));
-        OK(lab_store_metric_add(store, run.id, "dev.accuracy", step, row->accuracy * (double)step / 100, &failed));
+        OK(lab_store_measured(store, run.id, step, &(lab_measured){"train.loss", 300.0 / (double)step}, 1, &failed));
+        OK(lab_store_measured(store, run.id, step, &(lab_measured){"dev.loss", 200.0 / (double)step}, 1, &failed));
+        OK(lab_store_measured(store, run.id, step, &(lab_measured){"dev.accuracy", row->accuracy * (double)step / 100},
+                              1, &failed));
     }
     cJSON_free(json);
 }

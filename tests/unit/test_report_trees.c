@@ -106,8 +106,9 @@ static void insert_tree_scores(lab_store *store, int64_t run, const made_run *fr
 static void insert_epochs(lab_store *store, int64_t run, double accuracy) {
     static const double shape[] = {0.4, 0.8, 0.7, 0.9, 1.0, 0.95};
     for (uint64_t epoch = 1; epoch <= 6; epoch++) {
-        OK(lab_store_metric_add(store, run, "train.loss", 391 * epoch, 2.3 / (double)epoch, &failed));
-        OK(lab_store_metric_add(store, run, "dev.accuracy", 391 * epoch, accuracy * shape[epoch - 1], &failed));
+        OK(lab_store_measured(store, run, 391 * epoch, &(lab_measured){"train.loss", 2.3 / (double)epoch}, 1, &failed));
+        OK(lab_store_measured(store, run, 391 * epoch, &(lab_measured){"dev.accuracy", accuracy * shape[epoch - 1]}, 1,
+                              &failed));
     }
 }
 
@@ -144,9 +145,9 @@ static void insert(lab_store *store, const made_run *from, int64_t day) {
     if (images) {
         insert_epochs(store, run.id, from->accuracy);
     } else {
-        OK(lab_store_metric_add(store, run.id, "train.loss", 50, 2, &failed));
-        OK(lab_store_metric_add(store, run.id, "dev.accuracy", 50, from->accuracy / 2, &failed));
-        OK(lab_store_metric_add(store, run.id, "dev.accuracy", 100, from->accuracy, &failed));
+        OK(lab_store_measured(store, run.id, 50, &(lab_measured){"train.loss", 2}, 1, &failed));
+        OK(lab_store_measured(store, run.id, 50, &(lab_measured){"dev.accuracy", from->accuracy / 2}, 1, &failed));
+        OK(lab_store_measured(store, run.id, 100, &(lab_measured){"dev.accuracy", from->accuracy}, 1, &failed));
         if (from->state == LAB_RUN_DONE)
             insert_tree_scores(store, run.id, from);
     }

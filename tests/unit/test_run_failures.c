@@ -71,7 +71,7 @@ static void plant(void) {
                         .ended = text,
                         .state = LAB_RUN_DONE};
     assert_int_equal(lab_store_run_insert(store, &planted, NULL), LOCUS_OK);
-    assert_int_equal(lab_store_metric_add(store, planted.id, "dev.loss", 3, 0.5, NULL), LOCUS_OK);
+    assert_int_equal(lab_store_measured(store, planted.id, 3, &(lab_measured){"dev.loss", 0.5}, 1, NULL), LOCUS_OK);
     assert_int_equal(lab_store_final_set(store, planted.id, "test", "accuracy", 0.5, NULL), LOCUS_OK);
 }
 
@@ -132,7 +132,7 @@ static locus_status tell_parent(locus_error *error) {
 }
 
 static locus_status add_metric(locus_error *error) {
-    return lab_store_metric_add(store, planted.id, "dev.loss", 1, 0.5, error);
+    return lab_store_measured(store, planted.id, 1, &(lab_measured){"dev.loss", 0.5}, 1, error);
 }
 
 static locus_status cut(locus_error *error) {
@@ -223,20 +223,20 @@ static void tables_that_are_gone(void **state) {
         {"note", note},
         {"note", forget_note},
         {"parent", tell_parent},
-        {"metric", add_metric},
-        {"metric", cut},
-        {"metric", copy},
-        {"metric", curve},
-        {"metric", curve_names},
-        {"metric", export_csv},
-        {"metric", write_json},
+        {"evaluation", add_metric},
+        {"evaluation", cut},
+        {"evaluation", copy},
+        {"evaluation", curve},
+        {"evaluation", curve_names},
+        {"evaluation", export_csv},
+        {"evaluation", write_json},
         {"final", set_final},
         {"final", finals},
         {"final", scores},
         {"final", show},
         {"final", export_csv},
         {"final", export_events},
-        {"metric", export_events},
+        {"evaluation", export_events},
         {"final", write_json},
     };
     plant();
@@ -343,7 +343,7 @@ static int64_t number(const char *sql) {
 
 /* How many rows of a table two runs do not have alike. */
 static void assert_same(const char *one, const char *other) {
-    static const char *const tables[] = {"SELECT name, step, value FROM metric",
+    static const char *const tables[] = {"SELECT step, metrics FROM evaluation",
                                          "SELECT \"set\", name, value FROM final"};
     for (size_t i = 0; i < 2; i++) {
         char sql[600];
@@ -374,29 +374,23 @@ static const char *refused(void) {
     return text;
 }
 
-/* Metrics of a step are all there or none, and what was scored before the failure stays. */
+/* What was measured before the failure stays, and a step that could not be written is not there. */
 static void curves_that_cannot_be_written(void **state) {
     (void)state;
     scene whole = {.request = {.config = tiny("copy"), .name = "whole"}}, parts = whole;
     assert_trains(&whole);
-    static const char *const names[] = {"train.loss", "train.gradient_norm", "train.rate", "dev.loss", "dev.accuracy"};
     parts.request.name = "parts";
-    for (size_t i = 0; i < COUNT(names); i++) {
-        char when[96];
-        snprintf(when, sizeof when, "NEW.step = 4 AND NEW.name = '%s'", names[i]);
-        refuse("INSERT ON main.metric", when);
-        assert_fails(&parts, refused());
-        execute("DROP TRIGGER refused");
-        assert_int_equal(
-            number("SELECT count(*) FROM metric JOIN run ON run.id = run WHERE run.name = 'parts' AND step < 4"), 5);
-        assert_int_equal(number("SELECT count(*) FROM metric WHERE step = 4"), 5);
-        lab_run run = row_of("parts");
-        assert_int_equal(run.state, LAB_RUN_STOPPED);
-        assert_string_equal(run.message, refused());
-        assert_int_equal(run.steps_done, 4);
-        assert_true(run.ended[0] != '\0');
-        lab_run_free(&run);
-    }
+    refuse("INSERT ON main.evaluation", "NEW.step = 4");
+    assert_fails(&parts, refused());
+    execute("DROP TRIGGER refused");
+    assert_int_equal(number("SELECT max(step) FROM evaluation JOIN run ON run.id = run WHERE run.name = 'parts'"), 2);
+    assert_int_equal(number("SELECT count(*) FROM evaluation WHERE step = 4"), 1);
+    lab_run run = row_of("parts");
+    assert_int_equal(run.state, LAB_RUN_STOPPED);
+    assert_string_equal(run.message, refused());
+    assert_int_equal(run.steps_done, 4);
+    assert_true(run.ended[0] != '\0');
+    lab_run_free(&run);
     assert_trains(&parts); /* from the beginning: no checkpoint was due */
     assert_same("whole", "parts");
 }
@@ -761,7 +755,7 @@ static locus_status take_store(const origin *from, locus_error *error) {
 /* Into a store that is empty, or has a run: all or nothing. */
 static void expect_taken(const origin *from, const char *name, bool empty,
                          locus_status (*take)(const origin *from, locus_error *error)) {
-    static const char *const tables[] = {"metric", "final", "imported", "note", "parent"};
+    static const char *const tables[] = {"evaluation", "final", "imported", "note", "parent"};
     lab_store *const before = store;
     locus_error error = {0};
     char path[1024], says[1200];
@@ -769,7 +763,7 @@ static void expect_taken(const origin *from, const char *name, bool empty,
     assert_int_equal(lab_store_open(&store, path, NULL), LOCUS_OK);
     if (!empty)
         plant();
-    const int64_t runs = number("SELECT count(*) FROM run"), points = number("SELECT count(*) FROM metric"),
+    const int64_t runs = number("SELECT count(*) FROM run"), points = number("SELECT count(*) FROM evaluation"),
                   scores_there = number("SELECT count(*) FROM final");
     snprintf(says, sizeof says, "the run store '%s' failed: not today", path);
     for (size_t i = 0; i < COUNT(tables); i++) {
@@ -780,7 +774,7 @@ static void expect_taken(const origin *from, const char *name, bool empty,
         assert_string_equal(error.message, says);
         execute("DROP TRIGGER refused");
         assert_int_equal(number("SELECT count(*) FROM run"), runs);
-        assert_int_equal(number("SELECT count(*) FROM metric"), points);
+        assert_int_equal(number("SELECT count(*) FROM evaluation"), points);
         assert_int_equal(number("SELECT count(*) FROM final"), scores_there);
         assert_int_equal(number("SELECT count(*) FROM imported") + number("SELECT count(*) FROM note"), 0);
     }
@@ -790,7 +784,7 @@ static void expect_taken(const origin *from, const char *name, bool empty,
     assert_string_equal(run.note, "seen");
     assert_string_equal(run.parent, "older");
     lab_run_free(&run);
-    assert_int_equal(number("SELECT count(*) FROM metric JOIN run ON run.id = run WHERE run.name = 'whole'"), 10);
+    assert_int_equal(number("SELECT count(*) FROM evaluation JOIN run ON run.id = run WHERE run.name = 'whole'"), 2);
     assert_true(number("SELECT count(*) FROM final JOIN run ON run.id = run WHERE run.name = 'whole'") > 6);
     lab_store_close(&store);
     store = before;

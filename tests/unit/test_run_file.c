@@ -74,8 +74,9 @@ static void plant(lab_store *store, const char *name, uint64_t seed, lab_run_sta
     OK(lab_store_final_set(store, run.id, "test", "loss", (double)NAN, &failed));
     OK(lab_store_final_set(store, run.id, "test:40", "accuracy", 0.1 * (double)(seed + 1), &failed));
     for (uint64_t step = 25; step <= 100; step += 25) {
-        OK(lab_store_metric_add(store, run.id, "dev.loss", step, 1e-300 / (double)step, &failed));
-        OK(lab_store_metric_add(store, run.id, "train.loss", step, step == 50 ? (double)NAN : -0.0, &failed));
+        OK(lab_store_measured(store, run.id, step, &(lab_measured){"dev.loss", 1e-300 / (double)step}, 1, &failed));
+        OK(lab_store_measured(store, run.id, step, &(lab_measured){"train.loss", step == 50 ? (double)NAN : -0.0}, 1,
+                              &failed));
     }
     lab_run_free(&run);
 }

@@ -157,8 +157,11 @@ static void test_metrics(void **state) {
     assert_int_equal(lab_store_run_insert(store, &run, &error), LOCUS_OK);
     assert_int_equal(lab_store_begin(store, &error), LOCUS_OK);
     for (uint64_t step = 200; step > 0; step--)
-        assert_int_equal(lab_store_metric_add(store, run.id, "dev.loss", step, 1.0 / (double)step, &error), LOCUS_OK);
-    assert_int_equal(lab_store_metric_add(store, run.id, "train.loss", 200, (double)NAN, &error), LOCUS_OK);
+        assert_int_equal(
+            lab_store_measured(store, run.id, step, &(lab_measured){"dev.loss", 1.0 / (double)step}, 1, &error),
+            LOCUS_OK);
+    assert_int_equal(lab_store_measured(store, run.id, 200, &(lab_measured){"train.loss", (double)NAN}, 1, &error),
+                     LOCUS_OK);
     assert_int_equal(lab_store_commit(store, &error), LOCUS_OK);
     lab_metric *metrics;
     size_t count;
@@ -174,7 +177,7 @@ static void test_metrics(void **state) {
     assert_true(count == 1 && isnan(metrics[0].value));
     free(metrics);
     assert_int_equal(lab_store_metrics_cut(store, run.id, 150, &error), LOCUS_OK);
-    assert_int_equal(lab_store_metric_add(store, run.id, "dev.loss", 150, 9.0, &error), LOCUS_OK);
+    assert_int_equal(lab_store_measured(store, run.id, 150, &(lab_measured){"dev.loss", 9.0}, 1, &error), LOCUS_OK);
     assert_int_equal(lab_store_metrics(store, run.id, "dev.loss", &metrics, &count, &error), LOCUS_OK);
     assert_true(count == 150 && metrics[149].value > 8.5);
     free(metrics);
@@ -208,7 +211,7 @@ static void test_metrics(void **state) {
     free(finals);
 
     assert_int_equal(lab_store_begin(store, &error), LOCUS_OK); /* a transaction that is given up leaves nothing */
-    assert_int_equal(lab_store_metric_add(store, run.id, "dev.loss", 999, 1.0, &error), LOCUS_OK);
+    assert_int_equal(lab_store_measured(store, run.id, 999, &(lab_measured){"dev.loss", 1.0}, 1, &error), LOCUS_OK);
     lab_store_rollback(store);
     assert_int_equal(lab_store_run_delete(store, run.id, &error), LOCUS_OK);
     assert_int_equal(lab_store_metrics(store, run.id, "dev.loss", &metrics, &count, &error), LOCUS_OK);
@@ -235,7 +238,8 @@ static void test_processes(void **state) {
                         lab_store_run_insert(store, &run, &error) == LOCUS_OK;
             for (uint64_t step = 1; good && step <= 50; step++) {
                 good = lab_store_begin(store, &error) == LOCUS_OK &&
-                       lab_store_metric_add(store, run.id, "dev.loss", step, (double)c, &error) == LOCUS_OK &&
+                       lab_store_measured(store, run.id, step, &(lab_measured){"dev.loss", (double)c}, 1, &error) ==
+                           LOCUS_OK &&
                        lab_store_commit(store, &error) == LOCUS_OK;
             }
             child_exit(good ? 0 : 1);

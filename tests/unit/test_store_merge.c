@@ -13,6 +13,7 @@
 #include "train/store/store_sql.h"
 #include "train/train.h"
 #include "unit/child_exit.h"
+#include "unit/older_store.h"
 
 #include <cjson/cJSON.h>
 #include <fcntl.h>
@@ -111,7 +112,7 @@ static void plant(lab_store *to, planted p) {
     OK(lab_store_run_insert(to, &run, &failed));
     for (uint64_t step = 25; step <= p.steps; step += 25) {
         const double value = 1.0 / (double)(step + p.seed) + (step == 50 ? p.other : 0.0);
-        OK(lab_store_metric_add(to, run.id, "dev.loss", step, value, &failed));
+        OK(lab_store_measured(to, run.id, step, &(lab_measured){"dev.loss", value}, 1, &failed));
     }
     if (p.state == LAB_RUN_DONE) {
         OK(lab_store_final_set(to, run.id, "test", "accuracy", 1.0 / (double)(1 + p.seed), &failed));
@@ -299,8 +300,7 @@ static void test_twice(void **state) {
     assert_points(2, 0);
 }
 
-/* A new store takes curves as a whole, and keeps those of the runs that it has: numbers have holes, runs are left out,
- * and one takes the place of another that came before it. */
+/* A new store: runs are left out, and one takes the place of another that came before it. */
 static void test_new_store(void **state) {
     (void)state;
     plant_both(nothing, half);
@@ -313,9 +313,9 @@ static void test_new_store(void **state) {
     OK(lab_store_run_delete(other, 2, &failed));
     lab_store_close(&other);
     assert_merge(false, (lab_merge_result){.added = 2, .unfinished = 1});
-    assert_int_equal(assert_run("three", STEPS, 2, true), 3);
-    assert_int_equal(assert_run("whole", STEPS, 2, true), 4);
-    assert_points(1, 0);
+    assert_int_equal(assert_run("three", STEPS, 2, true), 1);
+    assert_int_equal(assert_run("whole", STEPS, 2, true), 2);
+    assert_points(3, 0);
     lab_store_close(&store);
     assert_int_equal(unlink(here_path), 0);
     store = open_at(here_path);
@@ -324,9 +324,9 @@ static void test_new_store(void **state) {
     put_file(there, "three", LAB_RUN_BEST, "best");
     assert_merge(true, (lab_merge_result){.added = 2, .replaced = 1});
     assert_int_equal(assert_run("one", STEPS, 2, false), 1);
-    assert_points(4, 0);
+    assert_points(3, 0);
     plant(store, (planted){.name = "next", .seed = 9, .state = LAB_RUN_DONE, .steps = STEPS});
-    assert_int_equal(assert_run("next", STEPS, 2, false), 4);
+    assert_int_equal(assert_run("next", STEPS, 2, false), 3);
 }
 
 static void assert_setting(const char *name, const char *wanted) {
@@ -371,50 +371,26 @@ static void test_journal(void **state) {
     store = open_at(here_path);
 }
 
-static void change_there(const char *sql) {
-    sqlite3 *database;
-    assert_int_equal(sqlite3_open(there_path, &database), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
-}
-
-/* A table that is none of a store's, and its only page overwritten. */
-static void spoil_there(void) {
-    enum { PAGE = 512 };
-    unsigned char page[PAGE];
-    int64_t root;
-    change_there("CREATE TABLE spoilt(x)");
-    lab_store *other = open_at(there_path);
-    OK(lab_store_integer(other, "SELECT rootpage FROM sqlite_master WHERE name = 'spoilt'", &root, &failed));
-    lab_store_close(&other);
-    FILE *file = fopen(there_path, "r+b");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, (long)(root - 1) * PAGE, SEEK_SET), 0);
-    memset(page, 0xa5, sizeof page);
-    assert_int_equal(fwrite(page, 1, sizeof page, file), sizeof page);
-    assert_int_equal(fclose(file), 0);
-}
-
-/* The pages of a store of more than 8,192, here for the most part empty ones, are not looked at when it is opened. Its
- * curves come as a whole, and its runs keep their numbers, only if nothing is wrong with any of them. */
+/* The pages of a store of more than 8,192, here for the most part empty ones, are not looked at when it is opened. A
+ * new store that it comes to has larger ones. */
 static void test_large_store(void **state) {
     (void)state;
-    for (int spoilt = 0; spoilt < 2; spoilt++) {
-        plant_both(nothing, nothing);
-        assert_int_equal(unlink(there_path), 0);
-        change_there("PRAGMA page_size = 512; CREATE TABLE filler(bytes BLOB); "
-                     "INSERT INTO filler VALUES(zeroblob(34000000)); DROP TABLE filler");
-        lab_store *other = open_at(there_path);
-        plant(other, half);
-        plant(other, (planted){.name = "two", .seed = 4, .state = LAB_RUN_DONE, .steps = STEPS});
-        OK(lab_store_run_delete(other, 1, &failed));
-        lab_store_close(&other);
-        if (spoilt)
-            spoil_there();
-        assert_merge(false, (lab_merge_result){.added = 1});
-        assert_int_equal(assert_run("two", STEPS, 2, true), spoilt ? 1 : 2);
-        assert_setting("page_size", "16384");
-    }
+    sqlite3 *database;
+    plant_both(nothing, nothing);
+    assert_int_equal(unlink(there_path), 0);
+    assert_int_equal(sqlite3_open(there_path, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database,
+                                  "PRAGMA page_size = 512; CREATE TABLE filler(bytes BLOB); "
+                                  "INSERT INTO filler VALUES(zeroblob(34000000)); DROP TABLE filler",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    lab_store *other = open_at(there_path);
+    plant(other, finished);
+    lab_store_close(&other);
+    assert_merge(false, (lab_merge_result){.added = 1});
+    assert_run("one", STEPS, 2, true);
+    assert_setting("page_size", "16384");
 }
 
 static void test_replaced(void **state) {
@@ -497,6 +473,33 @@ static void test_conflicts(void **state) {
     assert_refused(LOCUS_ERROR_ARGUMENT, (const char *[3]){"'one'", "another training", "rename"}, 1);
 }
 
+static void change_there(const char *sql) {
+    lab_store *other = open_at(there_path);
+    OK(lab_store_execute(other, sql, &failed));
+    lab_store_close(&other);
+}
+
+/* Of two finished runs each has what the other has; an unfinished one may have measured less. */
+static void test_missing_points(void **state) {
+    (void)state;
+    static const char *const missing[] = {
+        "UPDATE evaluation SET metrics = '{\"dev.accuracy\":0.5,' || substr(metrics, 2) WHERE step = 75",
+        "DELETE FROM evaluation WHERE step = 75", "INSERT INTO evaluation VALUES(1, 76, '{\"dev.loss\":0.5}')"};
+    for (size_t i = 0; i < 3; i++) {
+        plant_both(finished, finished);
+        change_there(missing[i]);
+        assert_refused(LOCUS_ERROR_ARGUMENT, (const char *[3]){"'one'", "(curves, points)", NULL}, 1);
+        change_there("UPDATE run SET state = 2");
+        assert_merge(true, (lab_merge_result){.known = 1});
+        assert_run("one", STEPS, 2, false);
+    }
+    plant_both(finished, finished);
+    change_there("UPDATE evaluation SET metrics = replace(metrics, ':', ' : ')"); /* somebody else wrote the same */
+    assert_merge(false, (lab_merge_result){.known = 1});
+    change_there("UPDATE evaluation SET metrics = '{\"dev.loss\":null}' WHERE step = 75");
+    assert_refused(LOCUS_ERROR_ARGUMENT, (const char *[3]){"'one'", "(dev.loss, step 75)", NULL}, 1);
+}
+
 /* One run of many is refused: none is taken. */
 static void test_all_or_nothing(void **state) {
     (void)state;
@@ -546,20 +549,47 @@ static void test_no_place_for_files(void **state) {
     assert_file(here, "one", LAB_RUN_BEST, "best");
 }
 
-/* Numbers up to the greatest there is would leave none for runs to come. */
-static void test_numbers_without_room(void **state) {
+/* A store of the first version that may not be written is read as it is, and what it says is compared. */
+static void test_older_store(void **state) {
     (void)state;
-    plant_both(nothing, finished);
-    lab_store *other = open_at(there_path);
-    OK(lab_store_execute(other, "PRAGMA foreign_keys = OFF", &failed));
-    OK(lab_store_do(other, &failed, "UPDATE run SET id = ?", "i", INT64_MAX));
-    OK(lab_store_do(other, &failed, "UPDATE metric SET run = ?", "i", INT64_MAX));
-    OK(lab_store_do(other, &failed, "UPDATE final SET run = ?", "i", INT64_MAX));
-    lab_store_close(&other);
-    assert_merge(false, (lab_merge_result){.added = 1});
-    assert_int_equal(assert_run("one", STEPS, 2, true), 1);
-    plant(store, (planted){.name = "next", .seed = 9, .state = LAB_RUN_DONE, .steps = STEPS});
-    assert_merge(false, (lab_merge_result){.known = 1});
+    planted other = finished;
+    other.other = 1;
+    const struct {
+        planted here, there;
+        lab_merge_result wanted; /* none: refused */
+    } cases[] = {{nothing, finished, {.added = 1}},
+                 {half, finished, {.replaced = 1}},
+                 {finished, finished, {.known = 1}},
+                 {finished, other, {0}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[640];
+        plant_both(cases[i].here, cases[i].there);
+        lab_store_close(&store);
+        make_older(there_path);
+        snprintf(command, sizeof command,
+                 "rm -f '%s'-*; chmod 755 '%s'; chmod 777 '%s'; chmod 666 '%s'; chmod a-w '%s' '%s'", there_path, base,
+                 here, here_path, there, there_path);
+        assert_int_equal(system(command), 0);
+        const pid_t child = fork();
+        if (child == 0) {
+            lab_merge_result got;
+            if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+                child_exit(2);
+            const lab_merge_request request = {.path = there_path, .folder = here};
+            bool good = lab_store_open(&store, here_path, NULL) == LOCUS_OK;
+            const locus_status status = lab_store_merge(store, &request, &got, NULL);
+            good = good && (status == LOCUS_OK) == (i < 3) && memcmp(&got, &cases[i].wanted, sizeof got) == 0;
+            lab_store_close(&store);
+            child_exit(good ? 0 : 1);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        snprintf(command, sizeof command, "chmod u+w '%s' '%s'", there, there_path);
+        assert_int_equal(system(command), 0);
+        store = open_at(here_path);
+        assert_run("one", STEPS, 2, i < 2);
+    }
 }
 
 static void test_itself(void **state) {
@@ -626,16 +656,17 @@ int main(void) {
         cmocka_unit_test(test_known),
         cmocka_unit_test(test_twice),
         cmocka_unit_test(test_new_store),
-        cmocka_unit_test(test_large_store),
         cmocka_unit_test(test_journal),
+        cmocka_unit_test(test_large_store),
         cmocka_unit_test(test_replaced),
         cmocka_unit_test(test_killed_between),
         cmocka_unit_test(test_unfinished),
         cmocka_unit_test(test_conflicts),
+        cmocka_unit_test(test_missing_points),
         cmocka_unit_test(test_all_or_nothing),
         cmocka_unit_test(test_refused_keeps_files),
         cmocka_unit_test(test_no_place_for_files),
-        cmocka_unit_test(test_numbers_without_room),
+        cmocka_unit_test(test_older_store),
         cmocka_unit_test(test_itself),
         cmocka_unit_test(test_trained_meanwhile),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What came to the run store after its first version: notes, new names, views. A store of before gets them when it is
- * opened, by however many processes. */
+/* What came to the run store after its first version: notes, new names, views, and one row for what was measured at a
+ * step. A store of before gets them when it is opened, by however many processes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,11 +8,12 @@
 
 #include <cmocka.h>
 
-#include "train/store/store.h"
+#include "train/store/store_sql.h"
 #include "unit/child_exit.h"
+#include "unit/older_store.h"
 #include "unit/scratch_folder.h"
 
-#include <sqlite3.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static int64_t plant(lab_store *store, const char *name, const char *config, uin
                    .steps_done = 4};
     OK(lab_store_run_insert(store, &run, &failed));
     OK(lab_store_final_set(store, run.id, "test", "accuracy", accuracy, &failed));
-    OK(lab_store_metric_add(store, run.id, "dev.loss", 2, 1.5, &failed));
+    OK(lab_store_measured(store, run.id, 2, &(lab_measured){"dev.loss", 1.5}, 1, &failed));
     return run.id;
 }
 
@@ -144,14 +145,53 @@ static void test_scores_of_all(void **state) {
     lab_store_close(&store);
 }
 
-/* As the first version made it; runs that were there stay. */
+/* As the first version made it at first, without what was added later. */
+static void make_first(void) {
+    make_older(scratch_path("locus.db"));
+    execute(
+        "DROP VIEW scores; DROP VIEW costs; DROP VIEW means; DROP TABLE note; DROP TABLE imported;"
+        "INSERT INTO metric VALUES(1, 'dev.loss', 4, 0.1 + 0.2), (1, 'dev.loss', 6, -2.5), (1, 'dev.loss', 8, NULL),"
+        " (1, 'a \"curve\"', 4, 1e-300), (1, 'train.loss', 9, 7)");
+}
+
+static void expect_curve(lab_store *store, const char *name, const lab_metric *wanted, size_t wanted_count) {
+    lab_metric *curve;
+    size_t count;
+    OK(lab_store_metrics(store, 1, name, &curve, &count, &failed));
+    assert_int_equal(count, wanted_count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(curve[i].step, wanted[i].step);
+        if (wanted[i].value == wanted[i].value)
+            assert_memory_equal(&curve[i].value, &wanted[i].value, sizeof(double));
+        else
+            assert_true(curve[i].value != curve[i].value);
+    }
+    free(curve);
+}
+
+/* All that make_first() has, to the bit. */
+static void expect_first(lab_store *store) {
+    static const char *const wanted[] = {"a \"curve\"", "dev.loss", "train.loss"};
+    const char **names;
+    size_t count;
+    OK(lab_store_metric_names(store, 1, &names, &count, &failed));
+    assert_int_equal(count, 3);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(names[i], wanted[i]);
+    free(names);
+    expect_curve(store, wanted[0], &(lab_metric){4, 1e-300}, 1);
+    expect_curve(store, wanted[1], (const lab_metric[]){{2, 1.5}, {4, 0.1 + 0.2}, {6, -2.5}, {8, (double)NAN}}, 4);
+    expect_curve(store, wanted[2], &(lab_metric){9, 7}, 1);
+    expect_curve(store, "none", NULL, 0);
+}
+
+/* Runs that were there stay, whoever opens it first. */
 static void test_older_store(void **state) {
     (void)state;
     lab_store *store = open_store();
     plant(store, "old", "{}", 0, 0.5);
     lab_store_close(&store);
-    execute(
-        "DROP VIEW scores; DROP VIEW curves; DROP VIEW costs; DROP VIEW means; DROP TABLE note; DROP TABLE imported");
+    make_first();
     pid_t children[4];
     for (size_t i = 0; i < 4; i++) {
         children[i] = fork();
@@ -165,7 +205,123 @@ static void test_older_store(void **state) {
     }
     expect_row("SELECT name, value FROM scores", "old|0.5");
     expect_row("SELECT count(*) FROM note", "0");
+    expect_row("PRAGMA user_version", "2");
+    expect_row("SELECT count(*) FROM sqlite_master WHERE name = 'metric'", "0");
+    expect_row("SELECT metrics FROM evaluation WHERE step = 4",
+               "{\"a \\\"curve\\\"\":1e-300,\"dev.loss\":0.30000000000000004}");
+    expect_row("SELECT metrics FROM evaluation WHERE step = 9", "{\"train.loss\":7.0}");
+    expect_row("SELECT curve, value, typeof(value) FROM curves WHERE step = 8", "dev.loss|NULL|null");
+    store = open_store();
+    expect_first(store);
+    lab_store_close(&store);
+}
+
+/* One that may not be written stays as it is, and is read. */
+static void test_older_sealed(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    plant(store, "old", "{}", 0, 0.5);
+    lab_store_close(&store);
+    make_first();
+    char command[200];
+    snprintf(command, sizeof command, "chmod 555 '%s' && chmod 444 '%s'", scratch_path("."), scratch_path("locus.db"));
+    assert_int_equal(system(command), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+            child_exit(2);
+        if (lab_store_open_reading(&store, scratch_path("locus.db"), &failed) != LOCUS_OK)
+            child_exit(3);
+        expect_first(store);
+        lab_store_close(&store);
+        child_exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    snprintf(command, sizeof command, "chmod 755 '%s'", scratch_path("."));
+    assert_int_equal(system(command), 0);
     expect_row("PRAGMA user_version", "1");
+}
+
+/* A first version that cannot be brought to the second stays as it is. */
+static void test_older_refused(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    plant(store, "old", "{}", 0, 0.5);
+    lab_store_close(&store);
+    make_first();
+    execute("CREATE TABLE evaluation(x)");
+    assert_int_equal(lab_store_open(&store, scratch_path("locus.db"), &failed), LOCUS_ERROR_IO);
+    assert_non_null(strstr(failed.message, "evaluation already exists"));
+    expect_row("PRAGMA user_version", "1");
+    expect_row("SELECT count(*) FROM metric", "6");
+    expect_row("SELECT count(*) FROM sqlite_master WHERE name = 'note'", "0");
+}
+
+/* Values are known by name; a later one takes the place of an earlier. */
+static void test_evaluations(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    const int64_t id = plant(store, "a", "{}", 0, 0.5);
+    OK(lab_store_measured(store, id, 3, (const lab_measured[]){{"b", 2}, {"c", (double)NAN}, {"a", -0.1}}, 3, &failed));
+    OK(lab_store_measured(store, id, 3, (const lab_measured[]){{"b", 1e22}, {"B", 1}, {"b", 3}}, 3, &failed));
+    OK(lab_store_measured(store, id, 5, (const lab_measured[]){{"a", 1e22}, {"b", -0.0}}, 2, &failed));
+    lab_store_close(&store);
+    expect_row("SELECT metrics FROM evaluation WHERE step = 3", "{\"B\":1.0,\"a\":-0.1,\"b\":3.0,\"c\":null}");
+    expect_row("SELECT metrics FROM evaluation WHERE step = 5", "{\"a\":1e+22,\"b\":-0.0}");
+    expect_row("SELECT count(*), typeof(max(value)) FROM curves WHERE curve = 'b'", "2|real");
+}
+
+/* Somebody else may write what says the same. */
+static void test_other_texts(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t points;
+        double value;
+    } cases[] = {{"{\"a\":1.0,\"dev.loss\":2.5}", 1, 2.5},        {"{ \"dev.loss\" : 2.5e0 }", 1, 2.5},
+                 {"{\"dev\\u002eloss\":25e-1}", 1, 2.5},          {"{\"a\":null,\"dev.loss\":-2}\n", 1, -2},
+                 {"{\"dev.losses\":1.0,\"dev.los\":null}", 0, 0}, {"{}", 0, 0}};
+    lab_store *store = open_store();
+    const int64_t id = plant(store, "a", "{}", 0, 0.5);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lab_metric *curve;
+        size_t count;
+        OK(lab_store_do(store, &failed, "UPDATE evaluation SET metrics = ?", "t", cases[i].text));
+        OK(lab_store_metrics(store, id, "dev.loss", &curve, &count, &failed));
+        assert_int_equal(count, cases[i].points);
+        assert_true(count == 0 || (curve[0].value >= cases[i].value && curve[0].value <= cases[i].value));
+        free(curve);
+    }
+    lab_store_close(&store);
+}
+
+/* What is no object of numbers is damage, wherever it is read. */
+static void test_spoilt_evaluations(void **state) {
+    (void)state;
+    static const char *const texts[] = {"",
+                                        "{",
+                                        "[1.0]",
+                                        "1",
+                                        "{\"dev.loss\":\"1\"}",
+                                        "{\"x\":{\"dev.loss\":1.0}}",
+                                        "{\"dev.loss\":1.0.0}",
+                                        "{\"dev.loss\":1.0",
+                                        "{\"a\":1.0,"};
+    lab_store *store = open_store();
+    const int64_t id = plant(store, "a", "{}", 0, 0.5);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        lab_metric *curve = NULL;
+        size_t count = 1;
+        OK(lab_store_do(store, &failed, "UPDATE evaluation SET metrics = ?", "t", texts[i]));
+        assert_int_equal(lab_store_metrics(store, id, "dev.loss", &curve, &count, &failed), LOCUS_ERROR_IO);
+        assert_non_null(strstr(failed.message, "is damaged"));
+        assert_true(curve == NULL && count == 0);
+        assert_int_equal(lab_store_measured(store, id, 2, &(lab_measured){"dev.loss", 1}, 1, &failed), LOCUS_ERROR_IO);
+        assert_non_null(strstr(failed.message, "is damaged"));
+    }
+    lab_store_close(&store);
 }
 
 /* A stranger's store may do something of itself wherever a row is written, but call nothing that is not harmless. */
@@ -195,6 +351,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_names, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_scores_of_all, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_older_store, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_older_sealed, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_older_refused, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_evaluations, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_other_texts, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_spoilt_evaluations, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_untrusted_schema, scratch_create, scratch_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

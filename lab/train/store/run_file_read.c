@@ -199,15 +199,49 @@ static locus_status add_scores(const reader *from, int64_t run, const cJSON *set
     return status;
 }
 
+/* A curve that is being added: its next point. */
+typedef struct cursor {
+    const char *name;
+    const cJSON *step, *value;
+} cursor;
+
+/* The first step that is left; NULL: none is. */
+static const cJSON *next_step(const cursor *cursors, size_t count) {
+    const cJSON *first = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (cursors[i].step != NULL && (first == NULL || cursors[i].step->valuedouble < first->valuedouble))
+            first = cursors[i].step;
+    return first;
+}
+
+/* What curves have at that step, which they are then past. */
+static size_t take_step(cursor *cursors, size_t count, uint64_t step, lab_measured *values) {
+    size_t taken = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (cursors[i].step == NULL || (uint64_t)cursors[i].step->valuedouble != step)
+            continue;
+        values[taken++] = (lab_measured){cursors[i].name, score_of(cursors[i].value)};
+        cursors[i].step = cursors[i].step->next;
+        cursors[i].value = cursors[i].value->next;
+    }
+    return taken;
+}
+
+/* The file has curve after curve, the store step after step. */
 static locus_status add_curves(const reader *from, int64_t run, const cJSON *curves) {
+    cursor cursors[MOST_NAMES];
+    lab_measured values[MOST_NAMES];
+    size_t count = 0;
+    const cJSON *first;
     locus_status status = LOCUS_OK;
     for (const cJSON *curve = curves->child; curve != NULL; curve = curve->next) {
-        const cJSON *step = cJSON_GetObjectItemCaseSensitive(curve, "steps")->child;
-        const cJSON *value = cJSON_GetObjectItemCaseSensitive(curve, "values")->child;
-        for (; status == LOCUS_OK && step != NULL; step = step->next, value = value->next) {
-            status = lab_store_metric_add(from->store, run, curve->string, (uint64_t)step->valuedouble, score_of(value),
-                                          from->error);
-        }
+        cursors[count++] = (cursor){curve->string, cJSON_GetObjectItemCaseSensitive(curve, "steps")->child,
+                                    cJSON_GetObjectItemCaseSensitive(curve, "values")->child};
+    }
+    while (status == LOCUS_OK && (first = next_step(cursors, count)) != NULL) {
+        const uint64_t step = (uint64_t)first->valuedouble;
+        status =
+            lab_store_measured(from->store, run, step, values, take_step(cursors, count, step, values), from->error);
     }
     return status;
 }

@@ -72,16 +72,22 @@ locus_status lab_store_run_rename(lab_store *store, int64_t id, const char *name
 locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error);
 
 /* Metrics by step: name "train.loss", "dev.loss", "dev.accuracy", "train.rate", "train.gradient_norm". */
-typedef struct lab_metric {
-    uint64_t step;
+typedef struct lab_measured {
+    const char *name;
     double value;
-} lab_metric;
-locus_status lab_store_metric_add(lab_store *store, int64_t run, const char *name, uint64_t step, double value,
-                                  locus_error *error);
+} lab_measured;
+/* What was measured of a run at a step, beside what is known of it; a name that is there gets the new value. */
+locus_status lab_store_measured(lab_store *store, int64_t run, uint64_t step, const lab_measured *values, size_t count,
+                                locus_error *error);
 /* Removes metrics after `step`: a resumed run writes them again. */
 locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step, locus_error *error);
 /* Those of one run, up to `step`, as another's. */
 locus_status lab_store_metrics_copy(lab_store *store, int64_t from, int64_t to, uint64_t step, locus_error *error);
+/* The curve of one name, by step; free(). */
+typedef struct lab_metric {
+    uint64_t step;
+    double value;
+} lab_metric;
 locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, lab_metric **metrics, size_t *count,
                                locus_error *error);
 /* The names of a run's metrics, in order; one free gives all back. */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See store_merge.h. The other store is attached to this one's connection, so that curves go from database to database
- * without being read here. Which runs this store has is kept in a table of the connection,
+ * without being read here; it is part, and what it measured
+ *
+ *   temp.measured(run, step, metrics)
+ *
+ * whichever version it has. Which runs this store has is kept in a table of the connection,
  *
  *   temp.identity(run, hash)     by lab_config_hash, of all runs up to the last one looked at
  *
@@ -17,7 +21,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +47,6 @@ typedef struct merge {
     char *other_folder;
     item *items;
     size_t count;
-    bool curves; /* all of the other store's are here, under the runs' numbers there */
     locus_error *error;
 } merge;
 
@@ -161,119 +163,57 @@ static locus_status compare_values(const merge *m, const item *from, const lab_r
     return status;
 }
 
+/* Steps that both have, of ?1 here and ?2 there, with other texts. */
+#define OTHERS \
+    "main.evaluation AS a JOIN temp.measured AS b ON b.run = ?2 AND b.step = a.step AND b.metrics <> a.metrics"
+
+static locus_status count_others(const merge *m, const item *from, const lab_run *here, int64_t *count) {
+    sqlite3_stmt *statement;
+    const locus_status status =
+        lab_store_ask(m->store, &statement, m->error, "SELECT count(*) FROM " OTHERS " WHERE a.run = ?1", "ii",
+                      here->id, from->run.id);
+    if (status != LOCUS_OK)
+        return status;
+    const int code = sqlite3_step(statement);
+    *count = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(m->store, code, m->error);
+}
+
+static locus_status compare_curves(const merge *m, const item *from, const lab_run *here, bool both) {
+    int64_t others;
+    locus_status status = count_others(m, from, here, &others);
+    if (status == LOCUS_OK && others > 0)
+        status = compare_values(m, from, here,
+                                "SELECT one.key, 'step ' || a.step FROM " OTHERS
+                                " JOIN json_each(a.metrics) AS one JOIN json_each(b.metrics) AS other ON other.key ="
+                                " one.key WHERE a.run = ?1 AND one.value IS NOT other.value LIMIT 1");
+    if (status == LOCUS_OK && others > 0 && both)
+        status = compare_values(m, from, here,
+                                "SELECT 'curves', 'points' FROM " OTHERS
+                                " WHERE a.run = ?1 AND (SELECT count(*) FROM json_each(a.metrics)) <>"
+                                " (SELECT count(*) FROM json_each(b.metrics)) LIMIT 1");
+    if (status == LOCUS_OK && both)
+        status = compare_values(m, from, here,
+                                "SELECT 'curves', 'points' WHERE (SELECT count(*) FROM main.evaluation WHERE run = ?1)"
+                                " <> (SELECT count(*) FROM temp.measured WHERE run = ?2)");
+    return status;
+}
+
 static locus_status compare(const merge *m, const item *from, const lab_run *here) {
     const bool both = from->run.state == LAB_RUN_DONE && here->state == LAB_RUN_DONE;
-    locus_status status = compare_values(m, from, here,
-                                         "SELECT a.name, 'step ' || a.step FROM main.metric AS a JOIN part.metric AS b "
-                                         "ON b.run = ?2 AND b.name = a.name "
-                                         "AND b.step = a.step WHERE a.run = ?1 AND a.value IS NOT b.value LIMIT 1");
+    locus_status status = compare_curves(m, from, here, both);
     if (status == LOCUS_OK)
         status = compare_values(m, from, here,
                                 "SELECT a.\"set\", a.name FROM main.final AS a JOIN part.final AS b ON b.run = ?2 AND "
                                 "b.\"set\" = a.\"set\" AND b.name = a.name WHERE a.run = ?1 AND a.value IS NOT b.value "
                                 "LIMIT 1");
-    if (status == LOCUS_OK && both)
-        status = compare_values(m, from, here,
-                                "SELECT 'curves', 'points' WHERE (SELECT count(*) FROM main.metric WHERE run = ?1) <> "
-                                "(SELECT count(*) FROM "
-                                "part.metric WHERE run = ?2)");
     if (status == LOCUS_OK && both && from->run.steps_done != here->steps_done)
         status = conflict(m, from, here, "steps");
     return status;
 }
 
 /* ---- into this store ---- */
-
-/* Of a store that nothing was ever in the runs can have the numbers that they have in the other one: then curves are
- * copied as a whole, and SQLite takes records as they are, in less time. Numbers that leave no room for others are not
- * taken over. */
-static locus_status may_copy_curves(const merge *m, bool *may) {
-    static const char sql[] =
-        "SELECT NOT EXISTS(SELECT 1 FROM main.run) AND NOT EXISTS(SELECT 1 FROM main.metric) AND NOT EXISTS(SELECT 1 "
-        "FROM main.sqlite_sequence WHERE seq > 0) AND NOT EXISTS(SELECT 1 FROM part.run WHERE id NOT BETWEEN 1 AND "
-        "4294967295) AND (SELECT sql FROM main.sqlite_master WHERE name = 'metric') = "
-        "(SELECT sql FROM part.sqlite_master WHERE type = 'table' AND name = 'metric')";
-    int64_t answer = 0;
-    const locus_status status = lab_store_integer(m->store, sql, &answer, m->error);
-    *may = answer != 0;
-    return status;
-}
-
-/* What is copied so is not looked at: it must be whole. A small store was checked when it was opened; of a large one
- * this takes a fifth of the time, and is done beside the copying, by a connection of its own. */
-typedef struct part_check {
-    const char *path;
-    pthread_t thread;
-    bool beside, whole;
-    locus_status status;
-    locus_error error;
-} part_check;
-
-static void *check_main(void *context) {
-    part_check *check = context;
-    lab_store *part = NULL;
-    check->status = lab_store_open_reading(&part, check->path, &check->error);
-    if (check->status == LOCUS_OK)
-        check->status = lab_store_whole(part, &check->whole, &check->error);
-    lab_store_close(&part);
-    return NULL;
-}
-
-static locus_status check_begin(const merge *m, part_check *check) {
-    bool large;
-    *check = (part_check){.path = m->request->path, .whole = true};
-    const locus_status status = lab_store_large(m->other, &large, m->error);
-    if (status != LOCUS_OK || !large)
-        return status;
-    check->whole = false;
-    check->beside = pthread_create(&check->thread, NULL, check_main, check) == 0;
-    if (!check->beside)
-        check_main(check);
-    return LOCUS_OK;
-}
-
-static locus_status check_end(const merge *m, const part_check *check) {
-    if (check->beside)
-        pthread_join(check->thread, NULL);
-    if (check->status != LOCUS_OK && m->error != NULL)
-        *m->error = check->error;
-    return check->status;
-}
-
-/* Of one that is not whole no curve is kept that was copied so: they come run by run then. */
-static locus_status copy_curves(merge *m) {
-    bool may;
-    part_check check;
-    locus_status status = may_copy_curves(m, &may);
-    if (status != LOCUS_OK || !may)
-        return status;
-    status = check_begin(m, &check);
-    if (status != LOCUS_OK)
-        return status;
-    locus_error refused;
-    status = lab_store_execute(m->store, "INSERT INTO main.metric SELECT * FROM part.metric", &refused);
-    const locus_status checked = check_end(m, &check);
-    if (checked != LOCUS_OK)
-        return checked;
-    m->curves = check.whole;
-    if (status != LOCUS_OK &&
-        (check.whole || sqlite3_get_autocommit(m->store->database) != 0)) { /* as on a full disk */
-        if (m->error != NULL)
-            *m->error = refused;
-        return status;
-    }
-    return check.whole ? LOCUS_OK : lab_store_execute(m->store, "DELETE FROM main.metric", m->error);
-}
-
-/* Curves of runs that were left out, or that belong to another one by now; found run by run, not row by row. */
-static locus_status drop_strays(const merge *m) {
-    return lab_store_execute(
-        m->store,
-        "WITH RECURSIVE each(run) AS (SELECT min(run) FROM main.metric UNION ALL SELECT (SELECT min(run) FROM "
-        "main.metric AS m WHERE m.run > each.run) FROM each WHERE each.run IS NOT NULL) DELETE FROM main.metric WHERE "
-        "run IN (SELECT run FROM each WHERE run IS NOT NULL EXCEPT SELECT id FROM main.run)",
-        m->error);
-}
 
 /* Those that a run of this store lacks: a finished one may be asked for further test sets later. */
 static locus_status copy_scores(const merge *m, const item *from) {
@@ -283,10 +223,9 @@ static locus_status copy_scores(const merge *m, const item *from) {
 }
 
 static locus_status copy_values(const merge *m, const item *from) {
-    locus_status status = LOCUS_OK;
-    if (!m->curves || from->to != from->run.id)
-        status = execute_pair(m, "INSERT INTO main.metric SELECT ?1, name, step, value FROM part.metric WHERE run = ?2",
-                              from->to, from->run.id);
+    const locus_status status =
+        execute_pair(m, "INSERT INTO main.evaluation SELECT ?1, step, metrics FROM temp.measured WHERE run = ?2",
+                     from->to, from->run.id);
     return status == LOCUS_OK ? copy_scores(m, from) : status;
 }
 
@@ -305,7 +244,7 @@ static locus_status copy_parent(const merge *m, const item *from) {
 
 static locus_status add(merge *m, item *from, const lab_train_config *config) {
     lab_run row = from->run;
-    locus_status status = lab_store_run_insert_as(m->store, &row, m->curves ? row.id : 0, m->error);
+    locus_status status = lab_store_run_insert(m->store, &row, m->error);
     if (status == LOCUS_ERROR_ARGUMENT) {
         return lab_fail(
             m->error, status, "name",
@@ -342,7 +281,7 @@ static locus_status replace(merge *m, item *from, const lab_run *here) {
     from->drop_best = status == LOCUS_OK && !same_folder(m, from, here);
     status = status == LOCUS_OK ? lab_store_run_update(m->store, &row, m->error) : status;
     if (status == LOCUS_OK)
-        status = execute_pair(m, "DELETE FROM main.metric WHERE run = ?1", here->id, 0);
+        status = execute_pair(m, "DELETE FROM main.evaluation WHERE run = ?1", here->id, 0);
     if (status == LOCUS_OK)
         status = execute_pair(m, "DELETE FROM main.final WHERE run = ?1", here->id, 0);
     status = status == LOCUS_OK ? lab_store_run_imported(m->store, here->id, m->error) : status;
@@ -392,11 +331,8 @@ static locus_status take_all(merge *m) {
     if (status != LOCUS_OK)
         return status;
     status = look_at_new(m);
-    status = status == LOCUS_OK ? copy_curves(m) : status;
     for (size_t i = 0; status == LOCUS_OK && i < m->count; i++)
         status = take(m, &m->items[i]);
-    if (status == LOCUS_OK && m->curves)
-        status = drop_strays(m);
     if (status != LOCUS_OK) {
         lab_store_rollback(m->store);
         return status;
@@ -478,14 +414,26 @@ static locus_status list_items(merge *m) {
     return m->items != NULL ? LOCUS_OK : lab_fail_memory(m->error, "a list of runs");
 }
 
+static locus_status view_measured(const merge *m) {
+    int64_t version;
+    const locus_status status = lab_store_integer(m->store, "PRAGMA part.user_version", &version, m->error);
+    return status != LOCUS_OK
+               ? status
+               : lab_store_execute(m->store,
+                                   version > 1 ? "CREATE TEMP VIEW measured AS SELECT * FROM part.evaluation"
+                                               : "CREATE TEMP VIEW measured AS " LAB_STORE_POINTS("part"),
+                                   m->error);
+}
+
 static locus_status attach(const merge *m) {
     /* Each row of a curve belongs to a run that was just written: what SQLite would look up for each is known. */
     locus_status status = lab_store_execute(m->store, "PRAGMA foreign_keys = OFF", m->error);
-    return status == LOCUS_OK ? lab_store_do(m->store, m->error, "ATTACH ? AS part", "t", m->other->source) : status;
+    status = status == LOCUS_OK ? lab_store_do(m->store, m->error, "ATTACH ? AS part", "t", m->other->source) : status;
+    return status == LOCUS_OK ? view_measured(m) : status;
 }
 
 static void detach(const merge *m) {
-    sqlite3_exec(m->store->database, "DETACH part", NULL, NULL, NULL);
+    sqlite3_exec(m->store->database, "DROP VIEW IF EXISTS temp.measured; DETACH part", NULL, NULL, NULL);
     sqlite3_exec(m->store->database, "PRAGMA foreign_keys = ON", NULL, NULL, NULL);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Metrics by step and final scores of the run store. A value that is not finite is stored as NULL and read as NaN. */
+/* Metrics by step and final scores of the run store. A value that is not finite is stored as null and read as NaN. */
 #include "io/fail.h"
 #include "io/grow.h"
+#include "train/store/evaluation_text.h"
 #include "train/store/store_sql.h"
 
 #include <math.h>
@@ -13,20 +14,64 @@ static double column_value(sqlite3_stmt *statement, int column) {
                                                                  : sqlite3_column_double(statement, column);
 }
 
-locus_status lab_store_metric_add(lab_store *store, int64_t run, const char *name, uint64_t step, double value,
-                                  locus_error *error) {
-    return lab_store_do(store, error, "INSERT OR REPLACE INTO metric(run, name, step, value) VALUES(?,?,?,?)", "itid",
-                        run, name, (int64_t)step, value);
+/* *tree: what is known of a step, NULL if nothing is. */
+static locus_status read_evaluation(lab_store *store, int64_t run, uint64_t step, cJSON **tree, locus_error *error) {
+    sqlite3_stmt *statement;
+    *tree = NULL;
+    const locus_status status =
+        lab_store_ask(store, &statement, error, "SELECT metrics FROM evaluation WHERE run = ? AND step = ?", "ii", run,
+                      (int64_t)step);
+    if (status != LOCUS_OK)
+        return status;
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        const char *text = lab_store_text(statement, 0);
+        code = text != NULL ? lab_evaluation_read(text, tree) : SQLITE_NOMEM;
+    }
+    sqlite3_finalize(statement);
+    return code == SQLITE_OK || code == SQLITE_DONE ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
+/* The values of a tree with others behind them. NULL: out of memory. free() */
+static lab_measured *join(const cJSON *tree, const lab_measured *values, size_t *count) {
+    const size_t there = (size_t)cJSON_GetArraySize(tree);
+    lab_measured *all = malloc((there + *count + 1) * sizeof *all);
+    if (all == NULL)
+        return NULL;
+    size_t i = 0;
+    for (const cJSON *member = tree != NULL ? tree->child : NULL; member != NULL; member = member->next)
+        all[i++] = (lab_measured){member->string, lab_evaluation_value(member)};
+    for (size_t k = 0; k < *count; k++)
+        all[i++] = values[k];
+    *count = i;
+    return all;
+}
+
+locus_status lab_store_measured(lab_store *store, int64_t run, uint64_t step, const lab_measured *values, size_t count,
+                                locus_error *error) {
+    cJSON *tree;
+    locus_status status = read_evaluation(store, run, step, &tree, error);
+    if (status != LOCUS_OK)
+        return status;
+    lab_measured *all = join(tree, values, &count);
+    char *text = all != NULL ? lab_evaluation_write(all, count) : NULL;
+    status = text == NULL ? lab_fail_memory(error, "what was measured")
+                          : lab_store_do(store, error, "INSERT OR REPLACE INTO evaluation VALUES(?,?,?)", "iit", run,
+                                         (int64_t)step, text);
+    cJSON_free(text);
+    free(all);
+    cJSON_Delete(tree);
+    return status;
 }
 
 locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step, locus_error *error) {
-    return lab_store_do(store, error, "DELETE FROM metric WHERE run = ? AND step > ?", "ii", run, (int64_t)step);
+    return lab_store_do(store, error, "DELETE FROM evaluation WHERE run = ? AND step > ?", "ii", run, (int64_t)step);
 }
 
 locus_status lab_store_metrics_copy(lab_store *store, int64_t from, int64_t to, uint64_t step, locus_error *error) {
     return lab_store_do(store, error,
-                        "INSERT OR REPLACE INTO metric(run, name, step, value) SELECT ?2, name,"
-                        " step, value FROM metric WHERE run = ?1 AND step <= ?3",
+                        "INSERT OR REPLACE INTO evaluation SELECT ?2, step, metrics FROM evaluation WHERE run = ?1 AND "
+                        "step <= ?3",
                         "iii", from, to, (int64_t)step);
 }
 
@@ -97,20 +142,35 @@ static void *make_block(const list *of, size_t size, char **text) {
 
 /* ---- metrics ---- */
 
-static bool take_metric(list *to, sqlite3_stmt *statement, void *item) {
-    (void)to;
-    *(lab_metric *)item = (lab_metric){(uint64_t)sqlite3_column_int64(statement, 0), column_value(statement, 1)};
-    return true;
+/* The point of a row, if it has one of that name; SQLite's result code. */
+static int take_point(list *to, sqlite3_stmt *statement, const char *name) {
+    double value;
+    const char *text = lab_store_text(statement, 1);
+    const int code = text != NULL ? lab_evaluation_find(text, name, &value) : SQLITE_NOMEM;
+    if (code != SQLITE_ROW)
+        return code;
+    if (!lab_grow(&to->items, to->count, &to->room, to->size, 64))
+        return SQLITE_NOMEM;
+    ((lab_metric *)to->items)[to->count++] = (lab_metric){(uint64_t)sqlite3_column_int64(statement, 0), value};
+    return SQLITE_DONE;
 }
 
 locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, lab_metric **metrics, size_t *count,
                                locus_error *error) {
     sqlite3_stmt *statement;
     list read = {.size = sizeof **metrics};
-    locus_status status =
-        lab_store_ask(store, &statement, error,
-                      "SELECT step, value FROM metric WHERE run = ? AND name = ? ORDER BY step", "it", run, name);
-    status = read_list(store, status, statement, take_metric, &read, error);
+    locus_status status = lab_store_ask(store, &statement, error,
+                                        "SELECT step, metrics FROM evaluation WHERE run = ? ORDER BY step", "i", run);
+    if (status == LOCUS_OK) {
+        int code;
+        while ((code = sqlite3_step(statement)) == SQLITE_ROW &&
+               (code = take_point(&read, statement, name)) == SQLITE_DONE) {
+        }
+        sqlite3_finalize(statement);
+        status = code == SQLITE_DONE ? LOCUS_OK : lab_store_fail(store, code, error);
+    }
+    if (status != LOCUS_OK)
+        list_free(&read);
     *metrics = read.items;
     *count = read.count;
     return status;
@@ -126,7 +186,9 @@ locus_status lab_store_metric_names(lab_store *store, int64_t run, const char **
     list read = {.size = sizeof(size_t)};
     char *text = NULL;
     locus_status status = lab_store_ask(store, &statement, error,
-                                        "SELECT DISTINCT name FROM metric WHERE run = ? ORDER BY name", "i", run);
+                                        "SELECT DISTINCT key FROM evaluation JOIN json_each(metrics) WHERE run = ? "
+                                        "ORDER BY key",
+                                        "i", run);
     status = read_list(store, status, statement, take_name, &read, error);
     *names = status == LOCUS_OK ? make_block(&read, sizeof **names, &text) : NULL;
     *count = *names != NULL ? read.count : 0;

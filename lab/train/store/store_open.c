@@ -8,6 +8,7 @@
 
 #include "io/fail.h"
 #include "io/folder.h"
+#include "train/store/evaluation_text.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION 1
+#define VERSION 2
 #define CHECKED_BYTES (32 << 20)
 
 /* ---- opening ---- */
@@ -48,7 +49,7 @@ static locus_status check_schema(lab_store *store, bool reading, locus_error *er
     locus_status status = lab_store_integer(store, "PRAGMA user_version", &version, error);
     if (status == LOCUS_OK && version == 0) {
         status = reading ? fail_other(store, error) : create_schema(store, error);
-    } else if (status == LOCUS_OK && version != VERSION) {
+    } else if (status == LOCUS_OK && (version < 1 || version > VERSION)) {
         status =
             lab_fail(error, LOCUS_ERROR_IO, "store",
                      "the run store '%s' has version %" PRId64 ", this program knows version %d: use the newer locus,"
@@ -69,51 +70,60 @@ locus_status lab_store_large(lab_store *store, bool *large, locus_error *error) 
     return status;
 }
 
-locus_status lab_store_whole(lab_store *store, bool *whole, locus_error *error) {
+/* A store whose pages are damaged must be found now, not hours into a training. The check reads every page: a large
+ * store (tens of MB) is only looked at by its schema and row counts. */
+static locus_status check_pages(lab_store *store, locus_error *error) {
+    int64_t ignored;
+    bool large;
     sqlite3_stmt *statement;
-    *whole = false;
-    locus_status status = lab_store_prepare(store, &statement, "PRAGMA quick_check(1)", error);
+    locus_status status = lab_store_large(store, &large, error);
+    if (status == LOCUS_OK && large)
+        return lab_store_integer(store, "SELECT count(*) FROM run", &ignored, error);
+    status = status == LOCUS_OK ? lab_store_prepare(store, &statement, "PRAGMA quick_check(1)", error) : status;
     if (status != LOCUS_OK)
         return status;
     const int code = sqlite3_step(statement);
     const char *answer = code == SQLITE_ROW ? lab_store_text(statement, 0) : "";
     if (answer == NULL)
         status = lab_fail_memory(error, "a store's check");
-    else if (code != SQLITE_ROW && (code & 0xff) != SQLITE_CORRUPT)
-        status = lab_store_fail(store, code, error);
-    else
-        *whole = strcmp(answer, "ok") == 0;
+    else if (code != SQLITE_ROW || strcmp(answer, "ok") != 0)
+        status = lab_store_fail(store, code != SQLITE_ROW ? code : SQLITE_CORRUPT, error);
     sqlite3_finalize(statement);
     return status;
-}
-
-/* A store whose pages are damaged must be found now, not hours into a training. The check reads every page: a large
- * store (tens of MB) is only looked at by its schema and row counts. */
-static locus_status check_pages(lab_store *store, locus_error *error) {
-    int64_t ignored;
-    bool large;
-    locus_status status = lab_store_large(store, &large, error);
-    if (status != LOCUS_OK || large)
-        return status != LOCUS_OK ? status : lab_store_integer(store, "SELECT count(*) FROM run", &ignored, error);
-    bool whole;
-    status = lab_store_whole(store, &whole, error);
-    return status != LOCUS_OK || whole ? status : lab_store_fail(store, SQLITE_CORRUPT, error);
 }
 
 /* That many names a store has when nothing need be added. */
 #define ADDED "'imported', 'note', 'scores', 'curves', 'costs', 'means'"
 enum { ADDITIONS = 6 };
 
-/* A store that is as it should be is not written to, so that opening one waits for nobody. */
-static locus_status add_missing(lab_store *store, locus_error *error) {
-    int64_t there = 0;
-    locus_status status =
-        lab_store_integer(store, "SELECT count(*) FROM sqlite_master WHERE name IN (" ADDED ")", &there, error);
-    if (status != LOCUS_OK || there == ADDITIONS)
-        return status;
-    status = lab_store_begin(store, error);
+/* Several processes may come here at once, so the version is read again inside. */
+static locus_status bring_up(lab_store *store, locus_error *error) {
+    int64_t version;
+    locus_status status = lab_store_begin(store, error);
+    status = status == LOCUS_OK ? lab_store_integer(store, "PRAGMA user_version", &version, error) : status;
+    if (status == LOCUS_OK && version == 1)
+        status = lab_store_execute(store, lab_store_second, error);
     status = status == LOCUS_OK ? lab_store_execute(store, lab_store_additions, error) : status;
     return lab_store_end(store, status, error);
+}
+
+/* A store that is as it should be is not written to, so that opening one waits for nobody. */
+static locus_status add_missing(lab_store *store, locus_error *error) {
+    int64_t version, there = 0;
+    locus_status status = lab_store_integer(store, "PRAGMA user_version", &version, error);
+    if (status == LOCUS_OK)
+        status =
+            lab_store_integer(store, "SELECT count(*) FROM sqlite_master WHERE name IN (" ADDED ")", &there, error);
+    return status != LOCUS_OK || (version == VERSION && there == ADDITIONS) ? status : bring_up(store, error);
+}
+
+/* A store that stays of version 1 is read as if it had what version 2 has. */
+static locus_status view_older(lab_store *store, locus_error *error) {
+    int64_t version;
+    const locus_status status = lab_store_integer(store, "PRAGMA user_version", &version, error);
+    return status != LOCUS_OK || version == VERSION
+               ? status
+               : lab_store_execute(store, "CREATE TEMP VIEW evaluation AS " LAB_STORE_POINTS("main"), error);
 }
 
 static locus_status look_around(lab_store *store, locus_error *error) {
@@ -128,10 +138,12 @@ static locus_status look_around(lab_store *store, locus_error *error) {
 }
 
 /* The file may be a stranger's: its schema calls no function that does anything, and nothing writes to its pages but
- * what is meant to. */
-static void distrust(sqlite3 *database) {
+ * what is meant to. SQLite's result code. */
+static int set_up(sqlite3 *database) {
     sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_busy_timeout(database, LAB_STORE_BUSY);
+    return lab_evaluation_define(database);
 }
 
 static locus_status make_folder(const char *path, locus_error *error) {
@@ -181,9 +193,8 @@ static locus_status open_database(lab_store *store, locus_error *error) {
         return lab_fail(error, LOCUS_ERROR_IO, "store",
                         "the run store '%s' cannot be made: check that its folder may be written", store->path);
     }
-    distrust(store->database);
-    sqlite3_busy_timeout(store->database, LAB_STORE_BUSY);
-    status = check_schema(store, false, error);
+    code = set_up(store->database);
+    status = code == SQLITE_OK ? check_schema(store, false, error) : lab_store_fail(store, code, error);
     status = status == LOCUS_OK ? use_log(store, error) : status;
     if (status == LOCUS_OK)
         status = lab_store_execute(store, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", error);
@@ -212,12 +223,9 @@ static int open_uri(lab_store *store, bool immutable) {
     int code = store->source == NULL
                    ? SQLITE_NOMEM
                    : sqlite3_open_v2(store->source, &store->database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
-    if (code == SQLITE_OK) {
-        distrust(store->database);
-        sqlite3_busy_timeout(store->database, LAB_STORE_BUSY);
-        code = sqlite3_exec(store->database, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
-    }
-    return code;
+    code = code == SQLITE_OK ? set_up(store->database) : code;
+    return code == SQLITE_OK ? sqlite3_exec(store->database, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL)
+                             : code;
 }
 
 static bool stands_beside(const lab_store *store, const char *ending) {
@@ -249,6 +257,7 @@ static locus_status open_sealed(lab_store *store, locus_error *error) {
         return lab_store_fail(store, code, error);
     locus_status status = check_schema(store, true, error);
     status = status == LOCUS_OK ? check_pages(store, error) : status;
+    status = status == LOCUS_OK ? view_older(store, error) : status;
     return status == LOCUS_OK ? look_around(store, error) : status;
 }
 
@@ -306,7 +315,7 @@ locus_status lab_store_fill(lab_store *store, bool much, locus_error *error) {
     store->filling = sqlite3_exec(store->database, "PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA", NULL,
                                   NULL, NULL) == SQLITE_OK;
     if (store->filling && much) /* it goes without, too */
-        sqlite3_exec(store->database, "PRAGMA cache_size = -65536; PRAGMA page_size = 16384; VACUUM", NULL, NULL, NULL);
+        sqlite3_exec(store->database, "PRAGMA page_size = 16384; VACUUM", NULL, NULL, NULL);
     sqlite3_busy_timeout(store->database, LAB_STORE_BUSY);
     return LOCUS_OK;
 }

@@ -107,26 +107,19 @@ static locus_status fail_row(lab_store *store, int code, const char *name, locus
                                               : lab_store_fail(store, code, error);
 }
 
-locus_status lab_store_run_insert_as(lab_store *store, lab_run *run, int64_t id, locus_error *error) {
+locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(
-        store, &statement, "INSERT INTO run(" COLUMNS ", id) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        error);
+        store, &statement, "INSERT INTO run(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", error);
     if (status != LOCUS_OK)
         return status;
     bind_run(statement, run);
-    if (id != 0)
-        sqlite3_bind_int64(statement, COLUMN_COUNT + 1, id);
     int code = sqlite3_step(statement);
     sqlite3_finalize(statement);
     if (code != SQLITE_DONE)
         return fail_row(store, code, run->name, error);
     run->id = sqlite3_last_insert_rowid(store->database);
     return LOCUS_OK;
-}
-
-locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *error) {
-    return lab_store_run_insert_as(store, run, 0, error);
 }
 
 locus_status lab_store_run_update(lab_store *store, const lab_run *run, locus_error *error) {

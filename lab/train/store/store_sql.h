@@ -23,12 +23,10 @@ enum { LAB_STORE_BUSY = 30000, LAB_STORE_BUSY_AGAIN = 1000 };
 
 /* One of 32 MiB or less is checked page by page when it is opened, a larger one is not. */
 locus_status lab_store_large(lab_store *store, bool *large, locus_error *error);
-/* That check, of every page. */
-locus_status lab_store_whole(lab_store *store, bool *whole, locus_error *error);
 
 /* A store that has no runs yet: what is written goes to its place at once, not to the log first, and others wait
- * while a transaction does. Until it is closed. If `much` comes, its pages are larger from now on, and more of them
- * are kept in memory. Where it has runs, or somebody else has it open, all stays as it is. */
+ * while a transaction does. Until it is closed. If `much` comes, its pages are larger from now on. Where it has runs,
+ * or somebody else has it open, all stays as it is. */
 locus_status lab_store_fill(lab_store *store, bool much, locus_error *error);
 
 /* SQLite's result code as a clear line. */
@@ -54,10 +52,11 @@ locus_status lab_store_runs_between(lab_store *store, int64_t first, int64_t las
 /* The run of this id, which is 0 if it is gone. */
 locus_status lab_store_run_at(lab_store *store, int64_t id, lab_run *run, locus_error *error);
 
-/* A new run with this id; 0: the next. */
-locus_status lab_store_run_insert_as(lab_store *store, lab_run *run, int64_t id, locus_error *error);
-
-/* store_schema.c: an empty file becomes a store by the first; the second adds what came later to one that lacks it. */
-extern const char lab_store_schema[], lab_store_additions[];
+/* store_schema.c: an empty file becomes a store by the first, one of version 1 is brought to version 2 by the second,
+ * and the third adds what came later to one that lacks it. */
+extern const char lab_store_schema[], lab_store_second[], lab_store_additions[];
+/* What version 2 has in its table evaluation, of a database of version 1. */
+#define LAB_STORE_POINTS(database) \
+    "SELECT run, step, evaluation(name, value) AS metrics FROM " database ".metric GROUP BY run, step"
 
 #endif

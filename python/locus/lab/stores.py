@@ -12,8 +12,10 @@ from typing import Any, Dict, Iterable, List, Mapping, Tuple, Union
 Source = Union[str, "os.PathLike[str]"]
 
 STATES = ("started", "done", "stopped", "failed")
-STORE_VERSION = 1
+STORE_VERSION = 2
 FILE_VERSION = 1
+# The table of curves, by version: the first had a row for each point, the second has one for each step.
+CURVES = {1: "metric", 2: "evaluation"}
 
 # What describes a training, in the order in which a frame has it; texts, integers and moments by these names.
 TEXTS = ("name", "task", "encoding", "setup", "embedding_init", "budget", "state")
@@ -39,13 +41,14 @@ def _open_store(path: pathlib.Path) -> sqlite3.Connection:
     return connection
 
 
-def _check_store(path: pathlib.Path, connection: sqlite3.Connection) -> None:
+def _check_store(path: pathlib.Path, connection: sqlite3.Connection) -> int:
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if not {"run", "metric", "final"} <= tables:
-        raise ValueError(f"'{path}' is a database, but no run store of locus")
     if version > STORE_VERSION:
         raise ValueError(f"'{path}' is a run store of version {version}; this package reads version {STORE_VERSION}")
+    if not {"run", "final", CURVES.get(version)} <= tables:
+        raise ValueError(f"'{path}' is a database, but no run store of locus")
+    return int(version)
 
 
 def _record(row: Mapping[str, Any], config: Mapping[str, Any], scores: Mapping[str, Any]) -> Dict[str, Any]:
@@ -74,9 +77,15 @@ def _store_records(path: pathlib.Path) -> List[Dict[str, Any]]:
 def _store_curves(path: pathlib.Path) -> Iterable[Tuple[str, str, int, float]]:
     connection = _open_store(path)
     try:
-        _check_store(path, connection)
-        return connection.execute("SELECT run.name, metric.name, step, value FROM metric JOIN run ON run.id = run "
-                                  "ORDER BY run.id, metric.name, step").fetchall()
+        if _check_store(path, connection) == 1:
+            return connection.execute("SELECT run.name, metric.name, step, value FROM metric JOIN run ON run.id = run "
+                                      "ORDER BY run.id, metric.name, step").fetchall()
+        points = []
+        for run, name, step, metrics in connection.execute("SELECT run.id, run.name, step, metrics FROM evaluation "
+                                                           "JOIN run ON run.id = run"):
+            points += [(run, name, metric, step, value) for metric, value in json.loads(metrics).items()]
+        return [(name, metric, step, value) for run, name, metric, step, value in
+                sorted(points, key=lambda point: (point[0], point[2], point[3]))]
     finally:
         connection.close()
 
@@ -154,7 +163,7 @@ def curves(source: Source = "runs/locus.db") -> Any:
     path, store = _is_store(source)
     try:
         rows = _store_curves(path) if store else _file_curves(path)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, json.JSONDecodeError) as error:
         raise OSError(f"the run store '{path}' cannot be read: {error}") from None
     frame = pandas.DataFrame([tuple(row) for row in rows], columns=["name", "metric", "step", "value"])
     return frame.astype({"step": "int64", "value": "float64"})

@@ -71,8 +71,7 @@ void fault_folder_copy(const char *from, const char *to) {
 static const char *const store_questions[] = {
     "SELECT name, task, encoding, setup, embedding_init, budget, config, version, message, seed, data_seed, state,"
     " steps_total, steps_done, tokens_seen, parameters FROM run ORDER BY name",
-    "SELECT run.name, metric.name, step, hex(value), value FROM metric JOIN run ON run.id = run"
-    " WHERE metric.name NOT LIKE '%second%' ORDER BY 1, 2, 3",
+    "SELECT name, step, metrics FROM evaluation JOIN run ON run.id = run ORDER BY 1, 2",
     "SELECT run.name, \"set\", final.name, hex(value), value FROM final JOIN run ON run.id = run"
     " WHERE final.name NOT LIKE '%second%' ORDER BY 1, 2, 3",
 };

@@ -51,7 +51,7 @@ static void check_scores(lab_store *store, const lab_run *run, const char *metri
     lab_metric *metrics = NULL;
     lab_final *finals = NULL;
     size_t count = 0;
-    FUZZ_REQUIRE(lab_store_metric_add(store, run->id, metric, 7, 0.5, NULL) == LOCUS_OK);
+    FUZZ_REQUIRE(lab_store_measured(store, run->id, 7, &(lab_measured){metric, 0.5}, 1, NULL) == LOCUS_OK);
     FUZZ_REQUIRE(lab_store_metrics(store, run->id, metric, &metrics, &count, NULL) == LOCUS_OK);
     FUZZ_REQUIRE(count == 1 && metrics[0].step == 7 && metrics[0].value >= 0.5 && metrics[0].value <= 0.5);
     FUZZ_REQUIRE(lab_store_final_set(store, run->id, score, "accuracy", 0.25, NULL) == LOCUS_OK);
