@@ -201,11 +201,12 @@ def test_what_is_no_store(tmp_path, store):
         locus.runs(text)
     spoilt = tmp_path / "spoilt.db"
     shutil.copy(store, spoilt)
-    with sqlite3.connect(spoilt) as connection:
-        connection.execute("UPDATE evaluation SET metrics = '{' WHERE run = 2")
-    connection.close()
-    with pytest.raises(OSError, match="cannot be read"):
-        lab.curves(spoilt)
+    for metrics in ("{", "[1.0]", "3", '{"dev.loss":"x"}', "[" * 100000, '{"dev.loss":' + "1" * 5000 + "}"):
+        with sqlite3.connect(spoilt) as connection:
+            connection.execute("UPDATE evaluation SET metrics = ? WHERE run = 2", (metrics,))
+        connection.close()
+        with pytest.raises(OSError, match="cannot be read"):
+            lab.curves(spoilt)
     broken = tmp_path / "broken.db"
     broken.write_bytes(store.read_bytes()[:3000])
     with pytest.raises(OSError, match="cannot be read"):

@@ -224,7 +224,7 @@ static void test_newer(void **state) {
     (void)state;
     make_store();
     run_sql("PRAGMA user_version = 3");
-    assert_refused("version 2");
+    assert_refused("version 3");
 }
 
 static void test_foreign(void **state) {

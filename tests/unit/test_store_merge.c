@@ -484,8 +484,10 @@ static void test_missing_points(void **state) {
     (void)state;
     static const char *const missing[] = {
         "UPDATE evaluation SET metrics = '{\"dev.accuracy\":0.5,' || substr(metrics, 2) WHERE step = 75",
-        "DELETE FROM evaluation WHERE step = 75", "INSERT INTO evaluation VALUES(1, 76, '{\"dev.loss\":0.5}')"};
-    for (size_t i = 0; i < 3; i++) {
+        "DELETE FROM evaluation WHERE step = 75", "INSERT INTO evaluation VALUES(1, 76, '{\"dev.loss\":0.5}')",
+        "UPDATE evaluation SET step = 76 WHERE step = 75",
+        "UPDATE evaluation SET metrics = replace(metrics, 'dev.loss', 'dev.lost') WHERE step = 75"};
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
         plant_both(finished, finished);
         change_there(missing[i]);
         assert_refused(LOCUS_ERROR_ARGUMENT, (const char *[3]){"'one'", "(curves, points)", NULL}, 1);
@@ -498,6 +500,27 @@ static void test_missing_points(void **state) {
     assert_merge(false, (lab_merge_result){.known = 1});
     change_there("UPDATE evaluation SET metrics = '{\"dev.loss\":null}' WHERE step = 75");
     assert_refused(LOCUS_ERROR_ARGUMENT, (const char *[3]){"'one'", "(dev.loss, step 75)", NULL}, 1);
+}
+
+/* What is no object of numbers does not come in: the other store is damaged, and this one has nothing of it. */
+static void test_spoilt_points(void **state) {
+    (void)state;
+    static const char *const texts[] = {"'{'",
+                                        "'[1,2]'",
+                                        "x'00ff'",
+                                        "7",
+                                        "'{\"dev.loss\":-inf}'",
+                                        "'{\"dev.loss\":\"x\"}'",
+                                        "'{\"dev.loss\":1.0}' || char(0)"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char sql[120];
+        for (int known = 0; known < 2; known++) {
+            plant_both(known ? finished : nothing, finished);
+            snprintf(sql, sizeof sql, "UPDATE evaluation SET metrics = %s WHERE step = 75", texts[i]);
+            change_there(sql);
+            assert_refused(LOCUS_ERROR_IO, (const char *[3]){there_path, "is damaged", NULL}, known ? 1 : 0);
+        }
+    }
 }
 
 /* One run of many is refused: none is taken. */
@@ -663,6 +686,7 @@ int main(void) {
         cmocka_unit_test(test_unfinished),
         cmocka_unit_test(test_conflicts),
         cmocka_unit_test(test_missing_points),
+        cmocka_unit_test(test_spoilt_points),
         cmocka_unit_test(test_all_or_nothing),
         cmocka_unit_test(test_refused_keeps_files),
         cmocka_unit_test(test_no_place_for_files),

@@ -244,6 +244,46 @@ static void test_older_sealed(void **state) {
     expect_row("PRAGMA user_version", "1");
 }
 
+/* Nor does one that may be written, while it is only read. */
+static void test_older_read(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    plant(store, "old", "{}", 0, 0.5);
+    lab_store_close(&store);
+    make_first();
+    OK(lab_store_open_reading(&store, scratch_path("locus.db"), &failed));
+    expect_first(store);
+    lab_store_close(&store);
+    expect_row("PRAGMA user_version", "1");
+    expect_row("SELECT count(*) FROM metric", "6");
+    OK(lab_store_open_reading(&store, scratch_path("locus.db"), &failed)); /* what came later is added to it, too */
+    OK(lab_store_run_note(store, 1, "kept", &failed));
+    OK(lab_store_final_set(store, 1, "test:9", "accuracy", 1, &failed));
+    lab_store_close(&store);
+    expect_row("SELECT text FROM note", "kept");
+    expect_row("PRAGMA user_version", "1");
+    store = open_store();
+    expect_first(store);
+    OK(lab_store_run_delete(store, 1, &failed));
+    lab_store_close(&store);
+    expect_row("SELECT (SELECT count(*) FROM evaluation) + (SELECT count(*) FROM note)", "0");
+}
+
+/* Points of a run that somebody deleted by hand do not come along. */
+static void test_older_strays(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    plant(store, "old", "{}", 0, 0.5);
+    lab_store_close(&store);
+    make_first();
+    execute("INSERT INTO metric VALUES(7, 'dev.loss', 4, 1)");
+    store = open_store();
+    expect_first(store);
+    lab_store_close(&store);
+    expect_row("SELECT count(*) FROM evaluation WHERE run = 7", "0");
+    expect_row("PRAGMA user_version", "2");
+}
+
 /* A first version that cannot be brought to the second stays as it is. */
 static void test_older_refused(void **state) {
     (void)state;
@@ -308,7 +348,14 @@ static void test_spoilt_evaluations(void **state) {
                                         "{\"x\":{\"dev.loss\":1.0}}",
                                         "{\"dev.loss\":1.0.0}",
                                         "{\"dev.loss\":1.0",
-                                        "{\"a\":1.0,"};
+                                        "{\"a\":1.0,",
+                                        "{\"dev.loss\":0x10}",
+                                        "{\"dev.loss\":1e999}",
+                                        "{\"dev.loss\":-inf}",
+                                        "{\"dev.loss\":1.0}x",
+                                        "{\"dev.loss\":1.0,zzz",
+                                        "{\"b\":1--2,\"dev.loss\":3.0}",
+                                        "{\"dev.loss\":1.0,\"dev.loss\":1.0}"};
     lab_store *store = open_store();
     const int64_t id = plant(store, "a", "{}", 0, 0.5);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -352,6 +399,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_scores_of_all, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_older_store, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_older_sealed, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_older_read, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_older_strays, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_older_refused, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_evaluations, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_other_texts, scratch_create, scratch_remove),

@@ -58,14 +58,20 @@ char *lab_evaluation_write(lab_measured *values, size_t count) {
 
 /* ---- reading ---- */
 
+static bool is_first(const cJSON *tree, const cJSON *member) {
+    return cJSON_GetObjectItemCaseSensitive(tree, member->string) == member;
+}
+
 int lab_evaluation_read(const char *text, cJSON **tree) {
     bool out_of_memory;
-    *tree = lab_json_parse(text, strlen(text), false, NULL, &out_of_memory);
+    *tree = lab_json_parse(text, strlen(text) + 1, true, NULL, &out_of_memory);
     if (*tree == NULL && out_of_memory)
         return SQLITE_NOMEM;
-    bool good = cJSON_IsObject(*tree);
-    for (const cJSON *member = good ? (*tree)->child : NULL; member != NULL; member = member->next)
-        good = good && (cJSON_IsNumber(member) || cJSON_IsNull(member));
+    bool good = cJSON_IsObject(*tree) && cJSON_GetArraySize(*tree) <= LAB_MOST_MEASURED;
+    for (const cJSON *member = good ? (*tree)->child : NULL; good && member != NULL; member = member->next) {
+        good = (cJSON_IsNull(member) || (cJSON_IsNumber(member) && isfinite(member->valuedouble))) &&
+               is_first(*tree, member);
+    }
     if (good)
         return SQLITE_OK;
     cJSON_Delete(*tree);
@@ -79,30 +85,87 @@ double lab_evaluation_value(const cJSON *member) {
 
 /* ---- one value ---- */
 
-/* A text as it is written here, without escapes in names; SQLITE_MISMATCH: it is another one, and must be read. */
+/* Every text that is imported is looked at, which strspn() and strcspn() take longer for. */
+static size_t count_digits(const char *at) {
+    size_t count = 0;
+    while (at[count] >= '0' && at[count] <= '9')
+        count++;
+    return count;
+}
+
+/* Bytes up to a quote, an escape or the end. */
+static size_t count_plain(const char *at) {
+    size_t count = 0;
+    while (at[count] != '"' && at[count] != '\\' && at[count] != '\0')
+        count++;
+    return count;
+}
+
+/* Bytes of a number as it is written here, one that is certainly finite; 0: it must be read. */
+static size_t number_bytes(const char *from) {
+    const char *at = from + (*from == '-');
+    const size_t whole = count_digits(at);
+    if (whole == 0 || whole > 24)
+        return 0;
+    at += whole;
+    if (*at == '.') {
+        const size_t digits = count_digits(at + 1);
+        if (digits == 0)
+            return 0;
+        at += 1 + digits;
+    }
+    if (*at == 'e') {
+        at += 1 + (at[1] == '-' || at[1] == '+');
+        const size_t digits = count_digits(at);
+        if (digits == 0 || digits > 2)
+            return 0;
+        at += digits;
+    }
+    return (size_t)(at - from);
+}
+
+/* As strcmp() of text[bytes] and text[other_bytes]. */
+static int compare(const char *text, size_t bytes, const char *other, size_t other_bytes) {
+    size_t at = 0;
+    while (at < bytes && at < other_bytes && text[at] == other[at])
+        at++;
+    if (at < bytes && at < other_bytes)
+        return (unsigned char)text[at] - (unsigned char)other[at];
+    return (bytes > other_bytes) - (bytes < other_bytes);
+}
+
+/* A text as it is written here, but without escapes in names and with numbers as trainings have them. SQLITE_MISMATCH:
+ * it is another one, and must be read. */
 static int find_plainly(const char *at, const char *name, double *value) {
-    const size_t bytes = strlen(name);
+    const char *before = NULL;
+    size_t before_bytes = 0, names = 0;
+    const size_t name_bytes = strlen(name);
+    int found = SQLITE_DONE;
     if (*at++ != '{')
         return SQLITE_MISMATCH;
     for (;;) {
-        const char *key = at + 1, *end = key + strcspn(key, "\"\\");
-        if (*at != '"' || end[0] != '"' || end[1] != ':')
+        if (*at != '"' || ++names > LAB_MOST_MEASURED)
             return SQLITE_MISMATCH;
-        at = end + 2;
-        const size_t digits = strspn(at, "+-.0123456789eE");
-        const bool empty = strncmp(at, "null", 4) == 0;
-        if (digits == 0 && !empty)
+        const char *key = at + 1;
+        const size_t bytes = count_plain(key);
+        if (key[bytes] != '"' || key[bytes + 1] != ':')
             return SQLITE_MISMATCH;
-        if ((size_t)(end - key) == bytes && memcmp(key, name, bytes) == 0) {
-            char *behind = (char *)at + 4;
-            *value = empty ? (double)NAN : strtod(at, &behind);
-            return *behind == ',' || *behind == '}' ? SQLITE_ROW : SQLITE_MISMATCH;
+        if (before != NULL && compare(before, before_bytes, key, bytes) >= 0)
+            return SQLITE_MISMATCH;
+        at = key + bytes + 2;
+        const bool empty = *at == 'n' && strncmp(at, "null", 4) == 0;
+        const size_t digits = empty ? 4 : number_bytes(at);
+        if (compare(key, bytes, name, name_bytes) == 0 && digits > 0) {
+            *value = empty ? (double)NAN : strtod(at, NULL);
+            found = SQLITE_ROW;
         }
-        at += empty ? 4 : digits;
-        if (at[0] == '}' && at[1] == '\0')
-            return SQLITE_DONE;
-        if (*at++ != ',')
+        at += digits;
+        if (digits > 0 && at[0] == '}' && at[1] == '\0')
+            return found;
+        if (digits == 0 || *at++ != ',')
             return SQLITE_MISMATCH;
+        before = key;
+        before_bytes = bytes;
     }
 }
 
@@ -157,7 +220,28 @@ static void write_gathered(sqlite3_context *context) {
     *all = (gathered){0};
 }
 
+static void check(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count;
+    double ignored;
+    const bool is_text = sqlite3_value_type(arguments[0]) == SQLITE_TEXT;
+    const char *text = (const char *)sqlite3_value_text(arguments[0]);
+    if (is_text && text == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    const bool whole = is_text && strlen(text) == (size_t)sqlite3_value_bytes(arguments[0]);
+    const int code = whole ? lab_evaluation_find(text, "", &ignored) : SQLITE_CORRUPT;
+    if (code == SQLITE_ROW || code == SQLITE_DONE)
+        sqlite3_result_int(context, 1);
+    else
+        sqlite3_result_error_code(context, code == SQLITE_CORRUPT ? SQLITE_MISMATCH : code);
+}
+
 int lab_evaluation_define(sqlite3 *database) {
-    return sqlite3_create_function_v2(database, "evaluation", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-                                      NULL, NULL, gather, write_gathered, NULL);
+    enum { HOW = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
+    const int code =
+        sqlite3_create_function_v2(database, "evaluation", 2, HOW, NULL, NULL, gather, write_gathered, NULL);
+    return code != SQLITE_OK
+               ? code
+               : sqlite3_create_function_v2(database, "is_evaluation", 1, HOW, NULL, check, NULL, NULL, NULL);
 }

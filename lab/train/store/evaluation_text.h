@@ -13,7 +13,8 @@
 /* Sorts the values; of several of one name the last stays. NULL: out of memory. cJSON_free() */
 char *lab_evaluation_write(lab_measured *values, size_t count);
 
-/* SQLITE_OK, SQLITE_NOMEM, or SQLITE_CORRUPT for a text that is none; only after the first there is a *tree for
+/* A text that somebody may have written otherwise, as long as it is such an object of at most LAB_MOST_MEASURED names.
+ * SQLITE_OK, SQLITE_NOMEM, or SQLITE_CORRUPT for a text that is none; only after the first there is a *tree for
  * cJSON_Delete(), in which names lie. */
 int lab_evaluation_read(const char *text, cJSON **tree);
 /* Of a member of that tree. */
@@ -22,7 +23,8 @@ double lab_evaluation_value(const cJSON *member);
 /* One value of a text. SQLITE_ROW, SQLITE_DONE where none has that name, or what reading says. */
 int lab_evaluation_find(const char *text, const char *name, double *value);
 
-/* Gives a connection the aggregate function evaluation(name, value), which writes such a text. SQLite's result code. */
+/* Gives a connection two functions. The aggregate evaluation(name, value) writes such a text; is_evaluation(text) is 1,
+ * or ends the statement with SQLITE_MISMATCH for what is none. SQLite's result code. */
 int lab_evaluation_define(sqlite3 *database);
 
 #endif

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SETS = 512, MOST_NAMES = 128, MOST_NAME = 64 };
+enum { MOST_SETS = 512, MOST_NAMES = LAB_MOST_MEASURED, MOST_NAME = 64 };
 
 /* A file that is being read. */
 typedef struct reader {

@@ -11,7 +11,8 @@ typedef struct lab_store lab_store;
 
 /* Opens or makes the store; IO with a clear line if it is corrupt, of a newer version, or cannot be written. */
 locus_status lab_store_open(lab_store **store, const char *path, locus_error *error);
-/* A store that is there, to read; one that may not be written, or whose folder may not, is left as it is. */
+/* A store that is there, to read; one that may not be written, or whose folder may not, is left as it is, and so is one
+ * of an earlier version. */
 locus_status lab_store_open_reading(lab_store **store, const char *path, locus_error *error);
 void lab_store_close(lab_store **store);
 
@@ -76,6 +77,7 @@ typedef struct lab_measured {
     const char *name;
     double value;
 } lab_measured;
+enum { LAB_MOST_MEASURED = 128 }; /* names at a step */
 /* What was measured of a run at a step, beside what is known of it; a name that is there gets the new value. */
 locus_status lab_store_measured(lab_store *store, int64_t run, uint64_t step, const lab_measured *values, size_t count,
                                 locus_error *error);

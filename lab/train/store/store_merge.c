@@ -163,40 +163,58 @@ static locus_status compare_values(const merge *m, const item *from, const lab_r
     return status;
 }
 
-/* Steps that both have, of ?1 here and ?2 there, with other texts. */
-#define OTHERS \
-    "main.evaluation AS a JOIN temp.measured AS b ON b.run = ?2 AND b.step = a.step AND b.metrics <> a.metrics"
+/* Steps that both have, of ?1 here and ?2 there. */
+#define BOTH "main.evaluation AS a JOIN temp.measured AS b ON b.run = ?2 AND b.step = a.step"
+#define NAMES(texts) "(SELECT json_group_array(key) FROM (SELECT key FROM json_each(" texts ") ORDER BY key))"
 
-static locus_status count_others(const merge *m, const item *from, const lab_run *here, int64_t *count) {
+/* SQLITE_MISMATCH: a text of the other store is none (is_evaluation). */
+static locus_status fail_copying(const merge *m, int code) {
+    return (code & 0xff) == SQLITE_MISMATCH ? lab_store_fail(m->other, SQLITE_CORRUPT, m->error)
+                                            : lab_store_fail(m->store, code, m->error);
+}
+
+typedef struct steps {
+    int64_t both, differing; /* these of those */
+} steps;
+
+static locus_status count_steps(const merge *m, const item *from, const lab_run *here, steps *counts) {
     sqlite3_stmt *statement;
     const locus_status status =
-        lab_store_ask(m->store, &statement, m->error, "SELECT count(*) FROM " OTHERS " WHERE a.run = ?1", "ii",
-                      here->id, from->run.id);
+        lab_store_ask(m->store, &statement, m->error,
+                      "SELECT count(*), count(CASE WHEN b.metrics <> a.metrics THEN is_evaluation(b.metrics) END) "
+                      "FROM " BOTH " WHERE a.run = ?1",
+                      "ii", here->id, from->run.id);
     if (status != LOCUS_OK)
         return status;
     const int code = sqlite3_step(statement);
-    *count = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    if (code == SQLITE_ROW)
+        *counts = (steps){sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1)};
     sqlite3_finalize(statement);
-    return code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(m->store, code, m->error);
+    return code == SQLITE_ROW ? LOCUS_OK : fail_copying(m, code);
 }
 
-static locus_status compare_curves(const merge *m, const item *from, const lab_run *here, bool both) {
-    int64_t others;
-    locus_status status = count_others(m, from, here, &others);
-    if (status == LOCUS_OK && others > 0)
+/* Of a step that both have, what both have is the same; of two finished runs each has what the other has. */
+static locus_status compare_curves(const merge *m, const item *from, const lab_run *here, bool finished) {
+    steps counts = {0};
+    locus_status status = count_steps(m, from, here, &counts);
+    if (status == LOCUS_OK && counts.differing > 0)
         status = compare_values(m, from, here,
-                                "SELECT one.key, 'step ' || a.step FROM " OTHERS
+                                "SELECT one.key, 'step ' || a.step FROM " BOTH
                                 " JOIN json_each(a.metrics) AS one JOIN json_each(b.metrics) AS other ON other.key ="
-                                " one.key WHERE a.run = ?1 AND one.value IS NOT other.value LIMIT 1");
-    if (status == LOCUS_OK && others > 0 && both)
+                                " one.key WHERE a.run = ?1 AND a.metrics <> b.metrics AND one.value IS NOT other.value"
+                                " LIMIT 1");
+    if (status == LOCUS_OK && counts.differing > 0 && finished)
         status = compare_values(m, from, here,
-                                "SELECT 'curves', 'points' FROM " OTHERS
-                                " WHERE a.run = ?1 AND (SELECT count(*) FROM json_each(a.metrics)) <>"
-                                " (SELECT count(*) FROM json_each(b.metrics)) LIMIT 1");
-    if (status == LOCUS_OK && both)
-        status = compare_values(m, from, here,
-                                "SELECT 'curves', 'points' WHERE (SELECT count(*) FROM main.evaluation WHERE run = ?1)"
-                                " <> (SELECT count(*) FROM temp.measured WHERE run = ?2)");
+                                "SELECT 'curves', 'points' FROM " BOTH " WHERE a.run = ?1 AND a.metrics <> b.metrics"
+                                " AND " NAMES("a.metrics") " <> " NAMES("b.metrics") " LIMIT 1");
+    if (status == LOCUS_OK && finished) {
+        char sql[240];
+        snprintf(sql, sizeof sql,
+                 "SELECT 'curves', 'points' WHERE (SELECT count(*) FROM main.evaluation WHERE run = ?1) <> %" PRId64
+                 " OR (SELECT count(*) FROM temp.measured WHERE run = ?2) <> %" PRId64,
+                 counts.both, counts.both);
+        status = compare_values(m, from, here, sql);
+    }
     return status;
 }
 
@@ -222,10 +240,21 @@ static locus_status copy_scores(const merge *m, const item *from) {
         from->run.id);
 }
 
+static locus_status copy_curves(const merge *m, const item *from) {
+    sqlite3_stmt *statement;
+    const locus_status status = lab_store_ask(m->store, &statement, m->error,
+                                              "INSERT INTO main.evaluation SELECT ?1, step, metrics FROM temp.measured "
+                                              "WHERE run = ?2 AND is_evaluation(metrics)",
+                                              "ii", from->to, from->run.id);
+    if (status != LOCUS_OK)
+        return status;
+    const int code = sqlite3_step(statement);
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE ? LOCUS_OK : fail_copying(m, code);
+}
+
 static locus_status copy_values(const merge *m, const item *from) {
-    const locus_status status =
-        execute_pair(m, "INSERT INTO main.evaluation SELECT ?1, step, metrics FROM temp.measured WHERE run = ?2",
-                     from->to, from->run.id);
+    const locus_status status = copy_curves(m, from);
     return status == LOCUS_OK ? copy_scores(m, from) : status;
 }
 

@@ -155,22 +155,42 @@ static int take_point(list *to, sqlite3_stmt *statement, const char *name) {
     return SQLITE_DONE;
 }
 
+static bool take_older_point(list *to, sqlite3_stmt *statement, void *item) {
+    (void)to;
+    *(lab_metric *)item = (lab_metric){(uint64_t)sqlite3_column_int64(statement, 0), column_value(statement, 1)};
+    return true;
+}
+
+static locus_status read_older(lab_store *store, int64_t run, const char *name, list *read, locus_error *error) {
+    sqlite3_stmt *statement;
+    const locus_status status =
+        lab_store_ask(store, &statement, error,
+                      "SELECT step, value FROM metric WHERE run = ? AND name = ? ORDER BY step", "it", run, name);
+    return read_list(store, status, statement, take_older_point, read, error);
+}
+
+static locus_status read_curve(lab_store *store, int64_t run, const char *name, list *read, locus_error *error) {
+    sqlite3_stmt *statement;
+    int code;
+    const locus_status status = lab_store_ask(
+        store, &statement, error, "SELECT step, metrics FROM evaluation WHERE run = ? ORDER BY step", "i", run);
+    if (status != LOCUS_OK)
+        return status;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW &&
+           (code = take_point(read, statement, name)) == SQLITE_DONE) {
+    }
+    sqlite3_finalize(statement);
+    if (code == SQLITE_DONE)
+        return LOCUS_OK;
+    list_free(read);
+    return lab_store_fail(store, code, error);
+}
+
 locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, lab_metric **metrics, size_t *count,
                                locus_error *error) {
-    sqlite3_stmt *statement;
     list read = {.size = sizeof **metrics};
-    locus_status status = lab_store_ask(store, &statement, error,
-                                        "SELECT step, metrics FROM evaluation WHERE run = ? ORDER BY step", "i", run);
-    if (status == LOCUS_OK) {
-        int code;
-        while ((code = sqlite3_step(statement)) == SQLITE_ROW &&
-               (code = take_point(&read, statement, name)) == SQLITE_DONE) {
-        }
-        sqlite3_finalize(statement);
-        status = code == SQLITE_DONE ? LOCUS_OK : lab_store_fail(store, code, error);
-    }
-    if (status != LOCUS_OK)
-        list_free(&read);
+    const locus_status status =
+        store->older ? read_older(store, run, name, &read, error) : read_curve(store, run, name, &read, error);
     *metrics = read.items;
     *count = read.count;
     return status;
@@ -185,10 +205,10 @@ locus_status lab_store_metric_names(lab_store *store, int64_t run, const char **
     sqlite3_stmt *statement;
     list read = {.size = sizeof(size_t)};
     char *text = NULL;
-    locus_status status = lab_store_ask(store, &statement, error,
-                                        "SELECT DISTINCT key FROM evaluation JOIN json_each(metrics) WHERE run = ? "
-                                        "ORDER BY key",
-                                        "i", run);
+    const char *sql = store->older
+                          ? "SELECT DISTINCT name FROM metric WHERE run = ? ORDER BY name"
+                          : "SELECT DISTINCT key FROM evaluation JOIN json_each(metrics) WHERE run = ? ORDER BY key";
+    locus_status status = lab_store_ask(store, &statement, error, sql, "i", run);
     status = read_list(store, status, statement, take_name, &read, error);
     *names = status == LOCUS_OK ? make_block(&read, sizeof **names, &text) : NULL;
     *count = *names != NULL ? read.count : 0;

@@ -45,7 +45,7 @@ static locus_status create_schema(lab_store *store, locus_error *error) {
 
 /* A store that may be written gets its tables. */
 static locus_status check_schema(lab_store *store, bool reading, locus_error *error) {
-    int64_t version;
+    int64_t version = 0;
     locus_status status = lab_store_integer(store, "PRAGMA user_version", &version, error);
     if (status == LOCUS_OK && version == 0) {
         status = reading ? fail_other(store, error) : create_schema(store, error);
@@ -56,6 +56,7 @@ static locus_status check_schema(lab_store *store, bool reading, locus_error *er
                      " or name another store with --store",
                      store->path, version, VERSION);
     }
+    store->older = version == 1;
     if (status == LOCUS_OK && !reading && sqlite3_db_readonly(store->database, "main") == 1)
         status = lab_store_fail(store, SQLITE_READONLY, error);
     return status;
@@ -93,37 +94,55 @@ static locus_status check_pages(lab_store *store, locus_error *error) {
 }
 
 /* That many names a store has when nothing need be added. */
-#define ADDED "'imported', 'note', 'scores', 'curves', 'costs', 'means'"
+#define ADDED "'imported', 'note', 'scores', 'costs', 'means'"
 enum { ADDITIONS = 6 };
 
+/* Run by run: the points of all at once would be sorted in a file. What belongs to no run is left. */
+static locus_status take_points(lab_store *store, locus_error *error) {
+    sqlite3_stmt *runs;
+    int code = SQLITE_DONE;
+    locus_status status = lab_store_prepare(store, &runs, "SELECT id FROM run ORDER BY id", error);
+    if (status != LOCUS_OK)
+        return status;
+    while (status == LOCUS_OK && (code = sqlite3_step(runs)) == SQLITE_ROW) {
+        status = lab_store_do(store, error,
+                              "INSERT INTO evaluation SELECT * FROM (" LAB_STORE_POINTS("main") ") WHERE run = ?", "i",
+                              (int64_t)sqlite3_column_int64(runs, 0));
+    }
+    sqlite3_finalize(runs);
+    return status != LOCUS_OK || code == SQLITE_DONE ? status : lab_store_fail(store, code, error);
+}
+
+static locus_status bring_to_second(lab_store *store, locus_error *error) {
+    locus_status status = lab_store_execute(store, lab_store_second_begin, error);
+    status = status == LOCUS_OK ? take_points(store, error) : status;
+    return status == LOCUS_OK ? lab_store_execute(store, lab_store_second_end, error) : status;
+}
+
 /* Several processes may come here at once, so the version is read again inside. */
-static locus_status bring_up(lab_store *store, locus_error *error) {
+static locus_status bring_up(lab_store *store, bool reading, locus_error *error) {
     int64_t version;
     locus_status status = lab_store_begin(store, error);
     status = status == LOCUS_OK ? lab_store_integer(store, "PRAGMA user_version", &version, error) : status;
-    if (status == LOCUS_OK && version == 1)
-        status = lab_store_execute(store, lab_store_second, error);
+    store->older = status == LOCUS_OK && version == 1 && reading;
+    if (status == LOCUS_OK && version == 1 && !reading)
+        status = bring_to_second(store, error);
     status = status == LOCUS_OK ? lab_store_execute(store, lab_store_additions, error) : status;
+    if (status == LOCUS_OK && !store->older)
+        status = lab_store_execute(store, lab_store_curves, error);
     return lab_store_end(store, status, error);
 }
 
 /* A store that is as it should be is not written to, so that opening one waits for nobody. */
-static locus_status add_missing(lab_store *store, locus_error *error) {
-    int64_t version, there = 0;
-    locus_status status = lab_store_integer(store, "PRAGMA user_version", &version, error);
-    if (status == LOCUS_OK)
-        status =
-            lab_store_integer(store, "SELECT count(*) FROM sqlite_master WHERE name IN (" ADDED ")", &there, error);
-    return status != LOCUS_OK || (version == VERSION && there == ADDITIONS) ? status : bring_up(store, error);
-}
-
-/* A store that stays of version 1 is read as if it had what version 2 has. */
-static locus_status view_older(lab_store *store, locus_error *error) {
-    int64_t version;
-    const locus_status status = lab_store_integer(store, "PRAGMA user_version", &version, error);
-    return status != LOCUS_OK || version == VERSION
-               ? status
-               : lab_store_execute(store, "CREATE TEMP VIEW evaluation AS " LAB_STORE_POINTS("main"), error);
+static locus_status add_missing(lab_store *store, bool reading, locus_error *error) {
+    int64_t there = 0;
+    const locus_status status =
+        lab_store_integer(store,
+                          store->older ? "SELECT count(*) + 1 FROM sqlite_master WHERE name IN (" ADDED ")"
+                                       : "SELECT count(*) FROM sqlite_master WHERE name IN (" ADDED ", 'curves')",
+                          &there, error);
+    return status != LOCUS_OK || (there == ADDITIONS && (reading || !store->older)) ? status
+                                                                                    : bring_up(store, reading, error);
 }
 
 static locus_status look_around(lab_store *store, locus_error *error) {
@@ -176,7 +195,7 @@ static locus_status use_log(lab_store *store, locus_error *error) {
     return code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY ? LOCUS_OK : lab_store_fail(store, code, error);
 }
 
-static locus_status open_database(lab_store *store, locus_error *error) {
+static locus_status open_database(lab_store *store, bool reading, locus_error *error) {
     locus_status status = refuse_shared(store, error);
     status = status == LOCUS_OK ? make_folder(store->path, error) : status;
     if (status != LOCUS_OK)
@@ -196,10 +215,10 @@ static locus_status open_database(lab_store *store, locus_error *error) {
     code = set_up(store->database);
     status = code == SQLITE_OK ? check_schema(store, false, error) : lab_store_fail(store, code, error);
     status = status == LOCUS_OK ? use_log(store, error) : status;
-    if (status == LOCUS_OK)
-        status = lab_store_execute(store, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", error);
+    status = status == LOCUS_OK ? lab_store_execute(store, "PRAGMA synchronous = FULL", error) : status;
     status = status == LOCUS_OK ? check_pages(store, error) : status;
-    status = status == LOCUS_OK ? add_missing(store, error) : status;
+    status = status == LOCUS_OK ? add_missing(store, reading, error) : status;
+    status = status == LOCUS_OK ? lab_store_execute(store, "PRAGMA foreign_keys = ON", error) : status;
     return status == LOCUS_OK ? look_around(store, error) : status;
 }
 
@@ -257,7 +276,6 @@ static locus_status open_sealed(lab_store *store, locus_error *error) {
         return lab_store_fail(store, code, error);
     locus_status status = check_schema(store, true, error);
     status = status == LOCUS_OK ? check_pages(store, error) : status;
-    status = status == LOCUS_OK ? view_older(store, error) : status;
     return status == LOCUS_OK ? look_around(store, error) : status;
 }
 
@@ -298,12 +316,21 @@ static locus_status open_store(lab_store **store, const char *path, open_functio
     return LOCUS_OK;
 }
 
+static locus_status open_to_write(lab_store *store, locus_error *error) {
+    return open_database(store, false, error);
+}
+
+/* One that may be written is read by way of its log, and gets what it lacks. */
+static locus_status open_to_read(lab_store *store, locus_error *error) {
+    return open_database(store, true, error);
+}
+
 locus_status lab_store_open(lab_store **store, const char *path, locus_error *error) {
-    return open_store(store, path, open_database, error);
+    return open_store(store, path, open_to_write, error);
 }
 
 locus_status lab_store_open_reading(lab_store **store, const char *path, locus_error *error) {
-    return open_store(store, path, may_be_written(path) ? open_database : open_sealed, error);
+    return open_store(store, path, may_be_written(path) ? open_to_read : open_sealed, error);
 }
 
 locus_status lab_store_fill(lab_store *store, bool much, locus_error *error) {

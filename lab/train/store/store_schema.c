@@ -11,7 +11,7 @@
  *   scores, curves, costs, means   views, for readers of the store: nothing of locus reads them
  *
  * In place of evaluation, version 1 had a table metric(run, name, step, value), a row for each point of a curve. A
- * store that may be written is brought to version 2 when it is opened; one that may only be read is read by a view. */
+ * store that is opened to be written is brought to version 2, one that is opened to be read stays as it is. */
 #include "train/store/store_sql.h"
 
 /* evaluation_text.h has the text. */
@@ -31,15 +31,18 @@ const char lab_store_schema[] =
     " name TEXT NOT NULL, value REAL, PRIMARY KEY(run, \"set\", name)) WITHOUT ROWID;"
     "PRAGMA user_version = 2;";
 
-const char lab_store_second[] = EVALUATION "INSERT INTO evaluation " LAB_STORE_POINTS(
-    "main") ";"
-            "DROP VIEW IF EXISTS curves; DROP TABLE metric; PRAGMA user_version = 2;";
+const char lab_store_second_begin[] = EVALUATION;
+const char lab_store_second_end[] = "DROP VIEW IF EXISTS curves; DROP TABLE metric; PRAGMA user_version = 2;";
 
 #define IDENTITY "run.id AS run, run.name AS name, task, encoding, budget, setup, embedding_init, seed"
 /* A configuration without what seeds alone tell apart, and without what is no part of a training. */
 #define SETTINGS \
     "CASE WHEN json_valid(config) THEN json_remove(config, '$.seed', '$.test_lengths', '$.checkpoint_seconds')" \
     " ELSE config END"
+
+const char lab_store_curves[] =
+    "CREATE VIEW IF NOT EXISTS curves AS SELECT " IDENTITY ", metric.key AS curve, step, metric.value AS value"
+    " FROM run JOIN evaluation ON evaluation.run = run.id JOIN json_each(evaluation.metrics) AS metric;";
 
 const char lab_store_additions[] =
     "CREATE TABLE IF NOT EXISTS imported(run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE);"
@@ -48,8 +51,6 @@ const char lab_store_additions[] =
     " name TEXT NOT NULL);"
     "CREATE VIEW IF NOT EXISTS scores AS SELECT " IDENTITY ", \"set\", final.name AS score, value"
     " FROM run JOIN final ON final.run = run.id WHERE state = 1;"
-    "CREATE VIEW IF NOT EXISTS curves AS SELECT " IDENTITY ", metric.key AS curve, step, metric.value AS value"
-    " FROM run JOIN evaluation ON evaluation.run = run.id JOIN json_each(evaluation.metrics) AS metric;"
     "CREATE VIEW IF NOT EXISTS costs AS SELECT " IDENTITY ", parameters, steps_done AS steps, tokens_seen AS tokens,"
     " wall_seconds AS seconds, tokens_per_second, peak_bytes, machine, version FROM run WHERE state = 1;"
     /* Squares of the distances from the mean, not of the values: scores of seeds lie close together. */

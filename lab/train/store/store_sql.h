@@ -14,6 +14,7 @@ struct lab_store {
     char *path;
     char *source;                 /* what it is open by, a path or a URI; sqlite3_free() */
     bool imports, notes, parents; /* it has these tables; one that may only be read can lack them */
+    bool older;                   /* of version 1, and opened to be read */
     bool filling;                 /* lab_store_fill */
 };
 
@@ -52,10 +53,12 @@ locus_status lab_store_runs_between(lab_store *store, int64_t first, int64_t las
 /* The run of this id, which is 0 if it is gone. */
 locus_status lab_store_run_at(lab_store *store, int64_t id, lab_run *run, locus_error *error);
 
-/* store_schema.c: an empty file becomes a store by the first, one of version 1 is brought to version 2 by the second,
- * and the third adds what came later to one that lacks it. */
-extern const char lab_store_schema[], lab_store_second[], lab_store_additions[];
-/* What version 2 has in its table evaluation, of a database of version 1. */
+/* store_schema.c: an empty file becomes a store by the first, and the next two add what came later to one that lacks
+ * it, the view of curves to one of version 2 only. One of version 1 has its table evaluation by the fourth, and is of
+ * version 2 by the last once that is filled. */
+extern const char lab_store_schema[], lab_store_additions[], lab_store_curves[], lab_store_second_begin[],
+    lab_store_second_end[];
+/* What version 2 has in that table, of a database of version 1. */
 #define LAB_STORE_POINTS(database) \
     "SELECT run, step, evaluation(name, value) AS metrics FROM " database ".metric GROUP BY run, step"
 

@@ -74,18 +74,30 @@ def _store_records(path: pathlib.Path) -> List[Dict[str, Any]]:
         connection.close()
 
 
+def _measured(path: pathlib.Path, text: str) -> Dict[str, Any]:
+    try:
+        metrics = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        metrics = None
+    kinds = (int, float, type(None))
+    if not isinstance(metrics, dict) or not all(isinstance(value, kinds) for value in metrics.values()):
+        raise OSError(f"the run store '{path}' cannot be read: what was measured at a step is no object of numbers")
+    return metrics
+
+
 def _store_curves(path: pathlib.Path) -> Iterable[Tuple[str, str, int, float]]:
     connection = _open_store(path)
     try:
         if _check_store(path, connection) == 1:
             return connection.execute("SELECT run.name, metric.name, step, value FROM metric JOIN run ON run.id = run "
                                       "ORDER BY run.id, metric.name, step").fetchall()
-        points = []
-        for run, name, step, metrics in connection.execute("SELECT run.id, run.name, step, metrics FROM evaluation "
-                                                           "JOIN run ON run.id = run"):
-            points += [(run, name, metric, step, value) for metric, value in json.loads(metrics).items()]
-        return [(name, metric, step, value) for run, name, metric, step, value in
-                sorted(points, key=lambda point: (point[0], point[2], point[3]))]
+        rows: List[Tuple[str, str, int, float]] = []
+        for run, name in connection.execute("SELECT id, name FROM run ORDER BY id").fetchall():
+            evaluations = connection.execute("SELECT step, metrics FROM evaluation WHERE run = ?", (run,))
+            points = [(name, metric, step, value) for step, metrics in evaluations
+                      for metric, value in _measured(path, metrics).items()]
+            rows += sorted(points, key=lambda point: point[1:3])
+        return rows
     finally:
         connection.close()
 
@@ -163,7 +175,7 @@ def curves(source: Source = "runs/locus.db") -> Any:
     path, store = _is_store(source)
     try:
         rows = _store_curves(path) if store else _file_curves(path)
-    except (sqlite3.Error, json.JSONDecodeError) as error:
+    except sqlite3.Error as error:
         raise OSError(f"the run store '{path}' cannot be read: {error}") from None
     frame = pandas.DataFrame([tuple(row) for row in rows], columns=["name", "metric", "step", "value"])
     return frame.astype({"step": "int64", "value": "float64"})
