@@ -104,13 +104,14 @@ static size_t count_plain(const char *at) {
 /* Bytes of a number as it is written here, one that is certainly finite; 0: it must be read. */
 static size_t number_bytes(const char *from) {
     const char *at = from + (*from == '-');
+    enum { MOST = 24 };
     const size_t whole = count_digits(at);
-    if (whole == 0 || whole > 24)
+    if (whole == 0 || whole > MOST)
         return 0;
     at += whole;
     if (*at == '.') {
         const size_t digits = count_digits(at + 1);
-        if (digits == 0)
+        if (digits == 0 || digits > MOST)
             return 0;
         at += 1 + digits;
     }
@@ -178,9 +179,11 @@ int lab_evaluation_find(const char *text, const char *name, double *value) {
     if (code != SQLITE_OK)
         return code;
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(tree, name);
-    *value = member != NULL ? lab_evaluation_value(member) : *value;
+    code = member != NULL ? SQLITE_ROW : SQLITE_DONE;
+    if (member != NULL)
+        *value = lab_evaluation_value(member);
     cJSON_Delete(tree);
-    return member != NULL ? SQLITE_ROW : SQLITE_DONE;
+    return code;
 }
 
 /* ---- in SQL ---- */

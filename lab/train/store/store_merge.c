@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See store_merge.h. The other store is attached to this one's connection, so that curves go from database to database
- * without being read here; it is part, and what it measured
- *
- *   temp.measured(run, step, metrics)
- *
- * whichever version it has. Which runs this store has is kept in a table of the connection,
+ * without being read here; it is part. Which runs this store has is kept in a table of the connection,
  *
  *   temp.identity(run, hash)     by lab_config_hash, of all runs up to the last one looked at
  *
@@ -44,6 +40,7 @@ typedef struct merge {
     lab_store *store, *other;
     const lab_merge_request *request;
     lab_merge_result *result;
+    const char *measured; /* what the other store measured, as a table (run, step, metrics) */
     char *other_folder;
     item *items;
     size_t count;
@@ -163,14 +160,19 @@ static locus_status compare_values(const merge *m, const item *from, const lab_r
     return status;
 }
 
-/* Steps that both have, of ?1 here and ?2 there. */
-#define BOTH "main.evaluation AS a JOIN temp.measured AS b ON b.run = ?2 AND b.step = a.step"
 #define NAMES(texts) "(SELECT json_group_array(key) FROM (SELECT key FROM json_each(" texts ") ORDER BY key))"
+enum { MOST_SQL = 640 };
 
 /* SQLITE_MISMATCH: a text of the other store is none (is_evaluation). */
 static locus_status fail_copying(const merge *m, int code) {
     return (code & 0xff) == SQLITE_MISMATCH ? lab_store_fail(m->other, SQLITE_CORRUPT, m->error)
                                             : lab_store_fail(m->store, code, m->error);
+}
+
+/* A statement about the steps that both have, of ?1 here and ?2 there. */
+static void write_both(const merge *m, const char *select, const char *where, char sql[MOST_SQL]) {
+    snprintf(sql, MOST_SQL, "SELECT %s FROM main.evaluation AS a JOIN %s AS b ON b.run = ?2 AND b.step = a.step %s",
+             select, m->measured, where);
 }
 
 typedef struct steps {
@@ -179,11 +181,10 @@ typedef struct steps {
 
 static locus_status count_steps(const merge *m, const item *from, const lab_run *here, steps *counts) {
     sqlite3_stmt *statement;
-    const locus_status status =
-        lab_store_ask(m->store, &statement, m->error,
-                      "SELECT count(*), count(CASE WHEN b.metrics <> a.metrics THEN is_evaluation(b.metrics) END) "
-                      "FROM " BOTH " WHERE a.run = ?1",
-                      "ii", here->id, from->run.id);
+    char sql[MOST_SQL];
+    write_both(m, "count(*), count(CASE WHEN b.metrics <> a.metrics THEN is_evaluation(b.metrics) END)",
+               "WHERE a.run = ?1", sql);
+    const locus_status status = lab_store_ask(m->store, &statement, m->error, sql, "ii", here->id, from->run.id);
     if (status != LOCUS_OK)
         return status;
     const int code = sqlite3_step(statement);
@@ -196,23 +197,27 @@ static locus_status count_steps(const merge *m, const item *from, const lab_run 
 /* Of a step that both have, what both have is the same; of two finished runs each has what the other has. */
 static locus_status compare_curves(const merge *m, const item *from, const lab_run *here, bool finished) {
     steps counts = {0};
+    char sql[MOST_SQL];
     locus_status status = count_steps(m, from, here, &counts);
-    if (status == LOCUS_OK && counts.differing > 0)
-        status = compare_values(m, from, here,
-                                "SELECT one.key, 'step ' || a.step FROM " BOTH
-                                " JOIN json_each(a.metrics) AS one JOIN json_each(b.metrics) AS other ON other.key ="
-                                " one.key WHERE a.run = ?1 AND a.metrics <> b.metrics AND one.value IS NOT other.value"
-                                " LIMIT 1");
-    if (status == LOCUS_OK && counts.differing > 0 && finished)
-        status = compare_values(m, from, here,
-                                "SELECT 'curves', 'points' FROM " BOTH " WHERE a.run = ?1 AND a.metrics <> b.metrics"
-                                " AND " NAMES("a.metrics") " <> " NAMES("b.metrics") " LIMIT 1");
+    if (status == LOCUS_OK && counts.differing > 0) {
+        write_both(m, "one.key, 'step ' || a.step",
+                   "JOIN json_each(a.metrics) AS one JOIN json_each(b.metrics) AS other ON other.key = one.key WHERE"
+                   " a.run = ?1 AND a.metrics <> b.metrics AND one.value IS NOT other.value LIMIT 1",
+                   sql);
+        status = compare_values(m, from, here, sql);
+    }
+    if (status == LOCUS_OK && counts.differing > 0 && finished) {
+        write_both(
+            m, "'curves', 'points'",
+            "WHERE a.run = ?1 AND a.metrics <> b.metrics AND " NAMES("a.metrics") " <> " NAMES("b.metrics") " LIMIT 1",
+            sql);
+        status = compare_values(m, from, here, sql);
+    }
     if (status == LOCUS_OK && finished) {
-        char sql[240];
         snprintf(sql, sizeof sql,
                  "SELECT 'curves', 'points' WHERE (SELECT count(*) FROM main.evaluation WHERE run = ?1) <> %" PRId64
-                 " OR (SELECT count(*) FROM temp.measured WHERE run = ?2) <> %" PRId64,
-                 counts.both, counts.both);
+                 " OR (SELECT count(*) FROM %s WHERE run = ?2) <> %" PRId64,
+                 counts.both, m->measured, counts.both);
         status = compare_values(m, from, here, sql);
     }
     return status;
@@ -242,10 +247,11 @@ static locus_status copy_scores(const merge *m, const item *from) {
 
 static locus_status copy_curves(const merge *m, const item *from) {
     sqlite3_stmt *statement;
-    const locus_status status = lab_store_ask(m->store, &statement, m->error,
-                                              "INSERT INTO main.evaluation SELECT ?1, step, metrics FROM temp.measured "
-                                              "WHERE run = ?2 AND is_evaluation(metrics)",
-                                              "ii", from->to, from->run.id);
+    char sql[MOST_SQL];
+    snprintf(sql, sizeof sql,
+             "INSERT INTO main.evaluation SELECT ?1, step, metrics FROM %s WHERE run = ?2 AND is_evaluation(metrics)",
+             m->measured);
+    const locus_status status = lab_store_ask(m->store, &statement, m->error, sql, "ii", from->to, from->run.id);
     if (status != LOCUS_OK)
         return status;
     const int code = sqlite3_step(statement);
@@ -443,26 +449,14 @@ static locus_status list_items(merge *m) {
     return m->items != NULL ? LOCUS_OK : lab_fail_memory(m->error, "a list of runs");
 }
 
-static locus_status view_measured(const merge *m) {
-    int64_t version;
-    const locus_status status = lab_store_integer(m->store, "PRAGMA part.user_version", &version, m->error);
-    return status != LOCUS_OK
-               ? status
-               : lab_store_execute(m->store,
-                                   version > 1 ? "CREATE TEMP VIEW measured AS SELECT * FROM part.evaluation"
-                                               : "CREATE TEMP VIEW measured AS " LAB_STORE_POINTS("part"),
-                                   m->error);
-}
-
 static locus_status attach(const merge *m) {
     /* Each row of a curve belongs to a run that was just written: what SQLite would look up for each is known. */
-    locus_status status = lab_store_execute(m->store, "PRAGMA foreign_keys = OFF", m->error);
-    status = status == LOCUS_OK ? lab_store_do(m->store, m->error, "ATTACH ? AS part", "t", m->other->source) : status;
-    return status == LOCUS_OK ? view_measured(m) : status;
+    const locus_status status = lab_store_execute(m->store, "PRAGMA foreign_keys = OFF", m->error);
+    return status == LOCUS_OK ? lab_store_do(m->store, m->error, "ATTACH ? AS part", "t", m->other->source) : status;
 }
 
 static void detach(const merge *m) {
-    sqlite3_exec(m->store->database, "DROP VIEW IF EXISTS temp.measured; DETACH part", NULL, NULL, NULL);
+    sqlite3_exec(m->store->database, "DETACH part", NULL, NULL, NULL);
     sqlite3_exec(m->store->database, "PRAGMA foreign_keys = ON", NULL, NULL, NULL);
 }
 
@@ -509,6 +503,7 @@ locus_status lab_store_merge(lab_store *store, const lab_merge_request *request,
         status = lab_fail_memory(error, "a path");
     status = status == LOCUS_OK ? list_items(&m) : status;
     if (status == LOCUS_OK) {
+        m.measured = m.other->older ? "(" LAB_STORE_POINTS("part") ")" : "part.evaluation";
         status = prepare(&m);
         status = status == LOCUS_OK ? attach(&m) : status;
         status = status == LOCUS_OK ? take_all(&m) : status;
