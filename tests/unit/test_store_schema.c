@@ -145,8 +145,11 @@ static void test_scores_of_all(void **state) {
     lab_store_close(&store);
 }
 
-/* As the first version made it at first, without what was added later. */
+/* A store of one run as the first version made it at first, without what was added later. */
 static void make_first(void) {
+    lab_store *store = open_store();
+    plant(store, "old", "{}", 0, 0.5);
+    lab_store_close(&store);
     make_older(scratch_path("locus.db"));
     execute(
         "DROP VIEW scores; DROP VIEW costs; DROP VIEW means; DROP TABLE note; DROP TABLE imported;"
@@ -188,9 +191,7 @@ static void expect_first(lab_store *store) {
 /* Runs that were there stay, whoever opens it first. */
 static void test_older_store(void **state) {
     (void)state;
-    lab_store *store = open_store();
-    plant(store, "old", "{}", 0, 0.5);
-    lab_store_close(&store);
+    lab_store *store;
     make_first();
     pid_t children[4];
     for (size_t i = 0; i < 4; i++) {
@@ -219,9 +220,7 @@ static void test_older_store(void **state) {
 /* One that may not be written stays as it is, and is read. */
 static void test_older_sealed(void **state) {
     (void)state;
-    lab_store *store = open_store();
-    plant(store, "old", "{}", 0, 0.5);
-    lab_store_close(&store);
+    lab_store *store;
     make_first();
     char command[200];
     snprintf(command, sizeof command, "chmod 555 '%s' && chmod 444 '%s'", scratch_path("."), scratch_path("locus.db"));
@@ -247,9 +246,7 @@ static void test_older_sealed(void **state) {
 /* Nor does one that may be written, while it is only read. */
 static void test_older_read(void **state) {
     (void)state;
-    lab_store *store = open_store();
-    plant(store, "old", "{}", 0, 0.5);
-    lab_store_close(&store);
+    lab_store *store;
     make_first();
     OK(lab_store_open_reading(&store, scratch_path("locus.db"), &failed));
     expect_first(store);
@@ -272,9 +269,7 @@ static void test_older_read(void **state) {
 /* Points of a run that somebody deleted by hand do not come along. */
 static void test_older_strays(void **state) {
     (void)state;
-    lab_store *store = open_store();
-    plant(store, "old", "{}", 0, 0.5);
-    lab_store_close(&store);
+    lab_store *store;
     make_first();
     execute("INSERT INTO metric VALUES(7, 'dev.loss', 4, 1)");
     store = open_store();
@@ -287,9 +282,7 @@ static void test_older_strays(void **state) {
 /* A first version that cannot be brought to the second stays as it is. */
 static void test_older_refused(void **state) {
     (void)state;
-    lab_store *store = open_store();
-    plant(store, "old", "{}", 0, 0.5);
-    lab_store_close(&store);
+    lab_store *store;
     make_first();
     execute("CREATE TABLE evaluation(x)");
     assert_int_equal(lab_store_open(&store, scratch_path("locus.db"), &failed), LOCUS_ERROR_IO);

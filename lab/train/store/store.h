@@ -11,8 +11,8 @@ typedef struct lab_store lab_store;
 
 /* Opens or makes the store; IO with a clear line if it is corrupt, of a newer version, or cannot be written. */
 locus_status lab_store_open(lab_store **store, const char *path, locus_error *error);
-/* A store that is there, to read; one that may not be written, or whose folder may not, is left as it is, and so is one
- * of an earlier version. */
+/* A store that is there, to read; one that may not be written, or whose folder may not, is left as it is. One of an
+ * earlier version keeps it: runs may be renamed, noted and scored further in it, and none be trained. */
 locus_status lab_store_open_reading(lab_store **store, const char *path, locus_error *error);
 void lab_store_close(lab_store **store);
 

@@ -11,7 +11,7 @@
  *   scores, curves, costs, means   views, for readers of the store: nothing of locus reads them
  *
  * In place of evaluation, version 1 had a table metric(run, name, step, value), a row for each point of a curve. A
- * store that is opened to be written is brought to version 2, one that is opened to be read stays as it is. */
+ * store that is opened to be written is brought to version 2, one that is opened to be read keeps its version. */
 #include "train/store/store_sql.h"
 
 /* evaluation_text.h has the text. */

@@ -155,8 +155,7 @@
 #define UNFINISH \
     "\"${LOCUS_PYTHON:-python3}\" -c 'import sqlite3; s = sqlite3.connect(\"runs/locus.db\"); " \
     "s.executescript(\"UPDATE run SET state = 2, steps_done = 8; DELETE FROM final; DELETE FROM evaluation WHERE " \
-    "step > " \
-    "8\")'\n"
+    "step > 8\")'\n"
 #define CASE_REPORT \
     { .name = "report", .prepare = ONE_RUN, .words = {"report", "-o", "page.html", "--quiet"}, .in_short = true }
 
