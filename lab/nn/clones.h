@@ -3,9 +3,10 @@
  *
  * LAB_CLONES stands before the definition of a static function whose name is unique in the tree: clang 14 makes
  * the chooser of a cloned function global, and calls it by another name from other files. No clone may fuse a
- * multiplication with an addition (the tree is built with contraction off), and sums run over the sixteen lanes of
- * lab_lanes whatever the width of the machine's vectors: all clones give the same bits. Sanitizers and indirect
- * functions don't go together, so there the plain loop is built. */
+ * multiplication with an addition (the tree is built with contraction off), and sums run over sixteen lanes whatever
+ * the width of the machine's vectors: all clones give the same bits. Lanes are arrays of floats; of vectors of sixteen,
+ * which not every machine has, GCC makes loads and stores that wait for each other. Sanitizers and indirect functions
+ * don't go together, so there the plain loop is built. */
 #ifndef LAB_CLONES_H
 #define LAB_CLONES_H
 
@@ -40,26 +41,16 @@ LAB_INLINE float lab_widened(uint16_t half) {
     return x;
 }
 
-#define LAB_LANES 16
-typedef float lab_lanes __attribute__((vector_size(64)));
-
-/* Vectors go through pointers: by value their calling convention would depend on the instruction set. */
-LAB_INLINE void lab_lanes_load(lab_lanes *lanes, const float *source) {
-    memcpy(lanes, source, sizeof *lanes);
-}
-
-LAB_INLINE void lab_lanes_store(const lab_lanes *lanes, float *target) {
-    memcpy(target, lanes, sizeof *lanes);
-}
+enum { LAB_LANES = 16 };
 
 /* The sum of the lanes, pairwise, in a fixed order. */
-LAB_INLINE float lab_lanes_sum(const lab_lanes *lanes) {
-    float part[LAB_LANES];
-    memcpy(part, lanes, sizeof part);
-    for (size_t half = LAB_LANES / 2; half > 0; half /= 2)
-        for (size_t i = 0; i < half; ++i)
-            part[i] += part[i + half];
-    return part[0];
+LAB_INLINE float lab_lanes_sum(const float lanes[LAB_LANES]) {
+    float eight[8], four[4];
+    for (size_t i = 0; i < 8; ++i)
+        eight[i] = lanes[i] + lanes[i + 8];
+    for (size_t i = 0; i < 4; ++i)
+        four[i] = eight[i] + eight[i + 4];
+    return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
 #endif

@@ -149,13 +149,8 @@ LAB_CLONES static void convolution_gather(size_t filters, size_t stride, const f
         const float *restrict patch = patches[places[f]];
         float *restrict to = sum + f * stride;
         const float g = gradient[f];
-        for (size_t j = 0; j < stride; j += LAB_LANES) {
-            lab_lanes value, total;
-            lab_lanes_load(&value, patch + j);
-            lab_lanes_load(&total, to + j);
-            total += g * value;
-            lab_lanes_store(&total, to + j);
-        }
+        for (size_t j = 0; j < stride; ++j)
+            to[j] += g * patch[j];
     }
 }
 

@@ -28,25 +28,22 @@ LAB_CLONES static void scale_run(size_t count, float scale, float *x) {
 }
 
 LAB_CLONES static void norm_statistics(size_t dim, double epsilon, const float *x, float *mean, float *inverse) {
-    lab_lanes total = {0}, square = {0}, value;
+    float total[LAB_LANES] = {0}, square[LAB_LANES] = {0};
     size_t whole = dim / LAB_LANES * LAB_LANES;
     float rest = 0.0f;
-    for (size_t j = 0; j < whole; j += LAB_LANES) {
-        lab_lanes_load(&value, x + j);
-        total += value;
-    }
+    for (size_t j = 0; j < whole; j += LAB_LANES)
+        for (size_t l = 0; l < LAB_LANES; ++l)
+            total[l] += x[j + l];
     for (size_t j = whole; j < dim; ++j)
         rest += x[j];
-    float m = (lab_lanes_sum(&total) + rest) / (float)dim;
+    float m = (lab_lanes_sum(total) + rest) / (float)dim;
     rest = 0.0f;
-    for (size_t j = 0; j < whole; j += LAB_LANES) {
-        lab_lanes_load(&value, x + j);
-        value -= m;
-        square += value * value;
-    }
+    for (size_t j = 0; j < whole; j += LAB_LANES)
+        for (size_t l = 0; l < LAB_LANES; ++l)
+            square[l] += (x[j + l] - m) * (x[j + l] - m);
     for (size_t j = whole; j < dim; ++j)
         rest += (x[j] - m) * (x[j] - m);
-    double variance = (double)(lab_lanes_sum(&square) + rest) / (double)dim;
+    double variance = (double)(lab_lanes_sum(square) + rest) / (double)dim;
     *mean = m;
     *inverse = (float)(1.0 / sqrt(variance + epsilon));
 }
@@ -99,47 +96,29 @@ typedef struct norm_row {
     float gradient_mean, product_mean;
 } norm_row;
 
-/* y = x̂ gain + shift; `extra` (or NULL) is a further dL/dy. Adds dL/dgain and dL/dshift to the sums. Leaves dL/dy in
- * `total`, if there is an extra. */
-LAB_CLONES static void norm_sums(size_t dim, const lab_norm *norm, const float *x, const float *restrict gy,
-                                 const float *extra, float *total, norm_row *row, float *restrict gain_sum,
-                                 float *restrict shift_sum) {
+/* y = x̂ gain + shift. Adds dL/dgain and dL/dshift to the sums. */
+LAB_CLONES static void norm_sums(size_t dim, const lab_norm *norm, const float *restrict x, const float *restrict gy,
+                                 norm_row *row, float *restrict gain_sum, float *restrict shift_sum) {
     const float *restrict gain = norm->gain;
-    lab_lanes sum = {0}, product = {0};
-    float sum_rest = 0.0f, product_rest = 0.0f;
+    const float mean = row->mean, inverse = row->inverse;
+    float sum[LAB_LANES] = {0}, product[LAB_LANES] = {0}, sum_rest = 0.0f, product_rest = 0.0f;
     size_t whole = dim / LAB_LANES * LAB_LANES;
-    for (size_t j = 0; j < whole; j += LAB_LANES) {
-        lab_lanes value, gradient, more, part;
-        lab_lanes_load(&value, x + j);
-        lab_lanes_load(&gradient, gy + j);
-        if (extra) {
-            lab_lanes_load(&more, extra + j);
-            gradient += more;
-            lab_lanes_store(&gradient, total + j);
-        }
-        value = (value - row->mean) * row->inverse;
-        lab_lanes_load(&part, shift_sum + j);
-        part += gradient;
-        lab_lanes_store(&part, shift_sum + j);
-        lab_lanes_load(&part, gain_sum + j);
-        part += gradient * value;
-        lab_lanes_store(&part, gain_sum + j);
-        lab_lanes_load(&part, gain + j);
-        gradient *= part;
-        sum += gradient;
-        product += gradient * value;
+    for (size_t j = 0; j < dim; ++j) {
+        shift_sum[j] += gy[j];
+        gain_sum[j] += gy[j] * ((x[j] - mean) * inverse);
     }
+    for (size_t j = 0; j < whole; j += LAB_LANES) /* of two sums in one loop GCC makes four times as slow a one */
+        for (size_t l = 0; l < LAB_LANES; ++l)
+            sum[l] += gy[j + l] * gain[j + l];
+    for (size_t j = 0; j < whole; j += LAB_LANES)
+        for (size_t l = 0; l < LAB_LANES; ++l)
+            product[l] += gy[j + l] * gain[j + l] * ((x[j + l] - mean) * inverse);
     for (size_t j = whole; j < dim; ++j) {
-        float gradient = extra ? gy[j] + extra[j] : gy[j], value = (x[j] - row->mean) * row->inverse;
-        if (extra)
-            total[j] = gradient;
-        shift_sum[j] += gradient;
-        gain_sum[j] += gradient * value;
-        sum_rest += gradient * gain[j];
-        product_rest += gradient * gain[j] * value;
+        sum_rest += gy[j] * gain[j];
+        product_rest += gy[j] * gain[j] * ((x[j] - mean) * inverse);
     }
-    row->gradient_mean = (lab_lanes_sum(&sum) + sum_rest) / (float)dim;
-    row->product_mean = (lab_lanes_sum(&product) + product_rest) / (float)dim;
+    row->gradient_mean = (lab_lanes_sum(sum) + sum_rest) / (float)dim;
+    row->product_mean = (lab_lanes_sum(product) + product_rest) / (float)dim;
 }
 
 /* x̂ = (x − mean(x)) / sqrt(var(x) + ε):  dL/dx = inverse · (g − mean(g) − x̂ · mean(g x̂)), plus `extra` if not NULL.
@@ -177,8 +156,12 @@ static void join_sum_row(const lab_join_backward_call *call, size_t dim, size_t 
     norm_row row = {.mean = call->mean[r], .inverse = call->inverse[r]};
     const float *x = call->sum + r * dim;
     const float *before = call->stream_is_y ? carried : NULL, *after = call->stream_is_y ? NULL : carried;
-    norm_sums(dim, call->norm, x, gy, before, total, &row, call->gain_sum, call->shift_sum);
-    norm_input(dim, call->norm, x, before ? total : gy, after, &row, carry);
+    if (before) {
+        add_run(dim, before, gy, NULL, total);
+        gy = total;
+    }
+    norm_sums(dim, call->norm, x, gy, &row, call->gain_sum, call->shift_sum);
+    norm_input(dim, call->norm, x, gy, after, &row, carry);
 }
 
 /* sum = residual + scale dropout(branch + bias). The row of total gradients is kept where the branch's gradient goes

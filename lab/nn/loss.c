@@ -76,18 +76,17 @@ static double exponentials(size_t count, float top, float *z, bool write) {
 
 /* e [BLOCK]: zeros behind the last. */
 LAB_CLONES static float wide_block_exponentials(size_t count, float top, const float *restrict z, float *restrict e) {
-    lab_lanes sum = {0}, part;
+    float sum[LAB_LANES] = {0};
     for (size_t j = 0; j < count; ++j) {
         const float y = z[j] - top;
         e[j] = lab_exponential(y < LAB_EXPONENTIAL_LEAST ? LAB_EXPONENTIAL_LEAST : y);
     }
     for (size_t j = count; j % LAB_LANES != 0; ++j)
         e[j] = 0.0f;
-    for (size_t j = 0; j < count; j += LAB_LANES) {
-        lab_lanes_load(&part, e + j);
-        sum += part;
-    }
-    return lab_lanes_sum(&sum);
+    for (size_t j = 0; j < count; j += LAB_LANES)
+        for (size_t l = 0; l < LAB_LANES; ++l)
+            sum[l] += e[j + l];
+    return lab_lanes_sum(sum);
 }
 
 /* The same in vectors. Relative error 5e-7. */

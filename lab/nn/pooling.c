@@ -5,17 +5,15 @@
 #include <math.h>
 
 LAB_CLONES static float pooling_dot(size_t count, const float *restrict x, const float *restrict y) {
-    lab_lanes sum = {0}, a, b;
+    float sum[LAB_LANES] = {0};
     const size_t whole = count / LAB_LANES * LAB_LANES;
     float rest = 0.0f;
-    for (size_t j = 0; j < whole; j += LAB_LANES) {
-        lab_lanes_load(&a, x + j);
-        lab_lanes_load(&b, y + j);
-        sum += a * b;
-    }
+    for (size_t j = 0; j < whole; j += LAB_LANES)
+        for (size_t l = 0; l < LAB_LANES; ++l)
+            sum[l] += x[j + l] * y[j + l];
     for (size_t j = whole; j < count; ++j)
         rest += x[j] * y[j];
-    return lab_lanes_sum(&sum) + rest;
+    return lab_lanes_sum(sum) + rest;
 }
 
 LAB_CLONES static void pooling_add(size_t count, float scale, const float *restrict x, float *restrict sum) {

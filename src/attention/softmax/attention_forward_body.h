@@ -88,7 +88,7 @@ static size_t carve_forward(const attention_job *job, char *base, forward_worker
 static void begin_row(const lane *l, real *top, real *total) {
     const real sink = l->job->sinks ? (real)l->job->sinks[l->head] : -(real)INFINITY;
     *top = sink;
-    *total = sink == -(real)INFINITY ? 0 : 1;
+    *total = (real)(sink != -(real)INFINITY);
 }
 
 static real log_of_sum(real top, real total) {
