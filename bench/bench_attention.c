@@ -33,6 +33,7 @@ typedef struct settings {
     double dropout, peak, cap;
     size_t heads, kv_heads, dim, queries, window; /* queries 0: as many as keys */
     locus_dtype dtype;
+    bool causal; /* full masks are left out */
 } settings;
 
 typedef struct batch {
@@ -342,7 +343,7 @@ static void measure(const settings *s, batch b, char specs[][256], size_t count)
 static void measure_all(const settings *s, char specs[][256], size_t count) {
     const size_t last = s->queries ? s->length_count - 1 : s->length_count; /* ragged batches last */
     for (size_t i = 0; i <= last; i++)
-        for (int causal = s->queries || s->window ? 1 : 0; causal < 2; causal++) {
+        for (int causal = s->queries || s->window || s->causal ? 1 : 0; causal < 2; causal++) {
             size_t length = i < s->length_count ? s->lengths[i] : 0;
             batch b = {NULL, 1, length, causal != 0, s};
             if (length > 0 && length <= 1024 && s->tokens > length)
@@ -366,7 +367,7 @@ static void take_lengths(settings *s, const char *text) {
 static void usage(void) {
     fprintf(stderr, "usage: bench_attention [--threads N] [--lengths 128,…] [--tokens N] [--encodings \"none;rope\"] "
                     "[--dropout P] [--repeats N] [--heads N] [--kv-heads N] [--dim N] [--queries N] [--cap C] "
-                    "[--window N] [--type float32|bf16]\n");
+                    "[--window N] [--mask causal] [--type float32|bf16]\n");
     exit(2);
 }
 
@@ -399,6 +400,8 @@ static void take_options(settings *s, int count, char **words) {
             s->cap = strtod(value, NULL);
         else if (strcmp(name, "--type") == 0 && (strcmp(value, "bf16") == 0 || strcmp(value, "float32") == 0))
             s->dtype = *value == 'b' ? LOCUS_BFLOAT16 : LOCUS_FLOAT32;
+        else if (strcmp(name, "--mask") == 0 && strcmp(value, "causal") == 0)
+            s->causal = true;
         else if (strcmp(name, "--window") == 0)
             s->window = strtoul(value, NULL, 10);
         else

@@ -81,27 +81,67 @@ static void terms_backward(const contextual_worker *w, size_t row, size_t key, s
 
 /* ---- the interpolation ---- */
 
+/* Eight sums side by side: one waits for each of its additions. */
+static double sum_of(size_t count, const real *x) {
+    double sum[8] = {0}, rest = 0;
+    size_t j = 0;
+    for (; j + 8 <= count; j += 8)
+        for (size_t i = 0; i < 8; i++)
+            sum[i] += (double)x[j + i];
+    for (; j < count; j++)
+        rest += (double)x[j];
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7])) + rest;
+}
+
+/* dE's coefficients from g = du of keys [first, end). Neighbours mostly stand between the same two rows of E. */
+static void add_coefficients(const contextual_worker *w, size_t first, size_t end, const real *g, real *g_table) {
+    size_t at = w->below[first];
+    real low = g_table[at], high = g_table[at + 1];
+    for (size_t j = first; j < end; j++) {
+        const real above = g[j] * w->part[j];
+        if (w->below[j] != at) {
+            g_table[at] = low;
+            g_table[at + 1] = high;
+            at = w->below[j];
+            low = g_table[at];
+            high = g_table[at + 1];
+        }
+        low += g[j] - above;
+        high += above;
+    }
+    g_table[at] = low;
+    g_table[at + 1] = high;
+}
+
+/* g = du of keys [first, end), at most 128, becomes dx; `carried`: Σ dp of the keys before. */
+static void gates_backward(const contextual_worker *w, size_t first, size_t end, const real *table, double *carried,
+                           real *g) {
+    const double scale = w->job->settled.scale, gate_scale = w->job->gate_scale;
+    double sums[CONTEXTUAL_BLOCK];
+    for (size_t j = first; j < end; j++) {
+        const real *at = table + w->below[j];
+        *carried += (double)(g[j] * (at[1] - at[0]));
+        sums[j - first] = *carried;
+    }
+    for (size_t j = first; j < end; j++) {
+        const double gate = (double)w->gate[j];
+        g[j] = (real)(scale * (double)g[j] + gate_scale * sums[j - first] * gate * (1 - gate));
+    }
+}
+
 /* g = du of a run becomes dx; `carried`: Σ dp of the keys before. Runs come from the first key on. */
 static void table_backward(contextual_worker *w, const key_run *run, size_t i, double *carried, real *g) {
     const contextual_job *job = w->job;
-    const real *table = w->table + i * job->ld_rows;
     real *g_table = w->g_table + i * job->ld_rows;
-    const double scale = job->settled.scale, gate_scale = job->gate_scale;
     const size_t edge = w->edge < run->low ? run->low : smaller(w->edge, run->high);
-    double last = 0;
-    for (size_t j = run->low; j < edge; j++) {
-        last += (double)g[j];
-        g[j] *= (real)scale;
+    if (run->low < edge) {
+        g_table[job->table->most] += (real)sum_of(edge - run->low, g + run->low);
+        w->kernels->scale(edge - run->low, (real)job->settled.scale, g + run->low, g + run->low);
     }
-    g_table[job->table->most] += (real)last;
-    for (size_t j = edge; j < run->high; j++) {
-        const size_t at = w->below[j];
-        const real above = g[j] * w->part[j];
-        const double gate = (double)w->gate[j];
-        g_table[at] += g[j] - above;
-        g_table[at + 1] += above;
-        *carried += (double)(g[j] * (table[at + 1] - table[at]));
-        g[j] = (real)(scale * (double)g[j] + gate_scale * *carried * gate * (1 - gate));
+    for (size_t key = edge, end; key < run->high; key = end) {
+        end = smaller(key + CONTEXTUAL_BLOCK, run->high);
+        add_coefficients(w, key, end, g, g_table);
+        gates_backward(w, key, end, w->table + i * job->ld_rows, carried, g);
     }
 }
 

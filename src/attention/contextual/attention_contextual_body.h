@@ -188,30 +188,40 @@ static void clear_hidden(const contextual_worker *w, const attention_seen *seen,
 
 /* ---- a row's scores ---- */
 
+/* σ of keys [first, end). */
+static void gate_keys(const contextual_worker *w, size_t first, size_t end, const real *product) {
+    real *gate = w->gate;
+    w->kernels->scale(end - first, (real)-w->job->gate_scale, product + first, gate + first);
+    w->kernels->exp_sum(end - first, 0, gate + first);
+    for (size_t j = first; j < end; j++)
+        gate[j] = 1 / (1 + gate[j]);
+    for (size_t j = first; w->job->bias.data && j < end; j++)
+        gate[j] = is_hidden(w, j) ? 0 : gate[j];
+}
+
 /* σ, ⌊p⌋ and f from the query back, until p reaches `most`. */
 static void place_keys(contextual_worker *w, const attention_seen *seen, const real *product) {
-    const contextual_job *job = w->job;
-    const double most = (double)job->table->most;
+    const double most = (double)w->job->table->most;
+    double place[CONTEXTUAL_BLOCK], sum = 0;
     key_run runs[2];
-    double place = 0;
     runs_of(seen, runs);
+    w->edge = 0;
     for (size_t r = 0; r < 2; r++)
-        for (size_t end = runs[r].high, first; end > runs[r].low; end = first) {
+        for (size_t end = runs[r].high, first; end > runs[r].low && w->edge == 0; end = first) {
+            size_t at = end;
             first = end - runs[r].low > CONTEXTUAL_BLOCK ? end - CONTEXTUAL_BLOCK : runs[r].low;
-            w->kernels->scale(end - first, (real)-job->gate_scale, product + first, w->gate + first);
-            w->kernels->exp_sum(end - first, 0, w->gate + first);
-            for (size_t j = end; j-- > first;) {
-                w->gate[j] = is_hidden(w, j) ? 0 : 1 / (1 + w->gate[j]);
-                place += (double)w->gate[j];
-                if (!(place < most)) { /* a NaN too, which its score carries on */
-                    w->edge = j + 1;
-                    return;
-                }
-                w->below[j] = (uint32_t)place;
-                w->part[j] = (real)(place - (double)w->below[j]);
+            gate_keys(w, first, end, product);
+            while (at > first && (sum += (double)w->gate[at - 1]) < most) { /* a NaN is not: its score carries it on */
+                at--;
+                place[at - first] = sum;
+            }
+            w->edge = at > first ? at : 0;
+            for (size_t j = at; j < end; j++) {
+                const int32_t below = (int32_t)place[j - first];
+                w->below[j] = (uint32_t)below;
+                w->part[j] = (real)(place[j - first] - (double)below);
             }
         }
-    w->edge = 0;
 }
 
 /* s = scale·product + the interpolation. */
