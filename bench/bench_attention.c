@@ -12,7 +12,7 @@
  *
  *   bench_attention [--threads N] [--lengths 128,4096,…] [--tokens N] [--encodings "none;rope"] [--dropout P]
  *                   [--repeats N] [--heads N] [--kv-heads N] [--dim N] [--queries N] [--cap C] [--window N]
- *                   [--type float32|bf16] */
+ *                   [--mask causal] [--type float32|bf16] */
 #include "group_subject.h"
 
 #include "kernels/bfloat16.h"

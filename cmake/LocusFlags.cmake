@@ -8,8 +8,8 @@ add_library(locus_flags INTERFACE)
 target_compile_definitions(locus_flags INTERFACE _POSIX_C_SOURCE=200809L)
 
 # Contraction is explicit in the kernels and nothing is reassociated: results must not depend on the compiler's mood.
-# Nobody looks at the flags of floating-point exceptions; GCC keeps to them, and leaves loops with a choice in them as
-# they are (`h > 0 ? g * scale : 0`), unless it is told so. No number depends on it.
+# Nothing here looks at the flags of floating-point exceptions; GCC keeps to them, and leaves loops with a choice in them
+# as they are (`h > 0 ? g * scale : 0`), unless it is told so. No number depends on it; which flags are raised does.
 target_compile_options(locus_flags INTERFACE -ffp-contract=off -fno-math-errno -fno-trapping-math
   -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes)
 

@@ -45,7 +45,8 @@ enum { LAB_LANES = 16 };
 
 /* The sum of the lanes, pairwise, in a fixed order. */
 LAB_INLINE float lab_lanes_sum(const float lanes[LAB_LANES]) {
-    float eight[8], four[4];
+    float eight[LAB_LANES / 2], four[LAB_LANES / 4];
+    _Static_assert(LAB_LANES == 16, "it is halved four times");
     for (size_t i = 0; i < 8; ++i)
         eight[i] = lanes[i] + lanes[i + 8];
     for (size_t i = 0; i < 4; ++i)

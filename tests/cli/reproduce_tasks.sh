@@ -98,7 +98,7 @@ done
 
 # Guesses beside the score, and published numbers of models that are not trained here; the runs are recorded ones.
 part="listops --budget quick --columns digit --rows learned --seeds 1 --store listops/locus.db --no-page"
-"$locus" runs import "$LOCUS_SOURCE/docs/results/listops-learned-quick.json" --store listops/locus.db --quiet ||
+"$locus" runs import "$LOCUS_SOURCE/docs/results/listops-quick.json" --store listops/locus.db --quiet ||
     fail "no recorded runs: $?"
 # shellcheck disable=SC2086
 "$locus" reproduce $part >out 2>err || fail "listops ended with $?: $(cat err)"
