@@ -12,7 +12,8 @@ kernels='src/kernels/kernels_level.c src/kernels/half_level.c'
 # -O1: without it some intrinsics are macros. Sizes are constants of nameless enumerations (cmake/LocusFlags.cmake).
 check() {
     "$@" -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes \
-        -Wmissing-prototypes -Wno-enum-float-conversion -Werror -ffp-contract=off -fno-math-errno -O1 -fsyntax-only
+        -Wmissing-prototypes -Wno-enum-float-conversion -Werror -ffp-contract=off -fno-math-errno -fno-trapping-math -O1 \
+        -fsyntax-only
 }
 # shellcheck disable=SC2086
 check "$@" $files
