@@ -179,9 +179,9 @@ static void draw_trained(const lab_frame *frame, double trained, FILE *page) {
     fprintf(page, "<rect class=\"beyond\" x=\"%.1f\" y=\"%g\" width=\"%.1f\" height=\"%g\"/>", x, frame->top,
             frame->right - x, height);
     fprintf(page, "<path class=\"trained\" d=\"M%.1f %gv%g\"/>", x, frame->top, height);
-    const bool near_end = frame->right - x < 60; /* the word stands where there is room for it */
+    const bool near_end = frame->right - x < 60; /* the word stands above the curves, on the side with room */
     fprintf(page, "<text class=\"small\" x=\"%.1f\" y=\"%g\"%s>trained</text>", near_end ? x - 4 : x + 4,
-            frame->top + 11, near_end ? " text-anchor=\"end\"" : "");
+            frame->top - 3, near_end ? " text-anchor=\"end\"" : "");
 }
 
 void lab_frame_draw(const lab_frame *frame, const lab_chart *chart, FILE *page) {
