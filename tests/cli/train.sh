@@ -124,6 +124,10 @@ refuses 2 "which run" "$locus" runs delete
 "$locus" train --task repeat --encoding rope --setup code --embedding-init unit $small --json >code.json
 grep -q '"encoding":[[:space:]]*"rope(learned=on)"' code.json || fail "set-up code does not learn the frequencies"
 grep -q '"norm":[[:space:]]*"after"' code.json || fail "set-up code: LayerNorm"
+# shellcheck disable=SC2086
+"$locus" train --task copy --encoding none --budget paper $small --steps 3 --json >steps.json
+grep -q '"epochs":[[:space:]]*0,' steps.json && grep -q '"steps_done":[[:space:]]*3,' steps.json ||
+    fail "steps do not take the place of the budget's epochs: $(cat steps.json)"
 "$locus" runs delete first --quiet
 [ ! -e runs/first ] || fail "runs delete leaves files"
 refuses 1 "no run 'first'" "$locus" runs show first

@@ -38,6 +38,8 @@ static void test_texts(void **state) {
     check_text("soft ( iterations = 3 , landmarks=32 )", "soft(landmarks=32, iterations=3)");
     check_text("clustered(clusters=5)", "clustered(clusters=5)");
     check_text("clustered(iterations=1e1,clusters=1e14)", "clustered(clusters=100000000000000)");
+    check_text("clustered(clusters=1, iterations=1)", "clustered(clusters=1, iterations=1)");
+    check_text("soft(landmarks=1, iterations=1)", "soft(landmarks=1, iterations=1)");
 }
 
 static void check_refused(const char *text, ptrdiff_t offset, ptrdiff_t length, const char *word) {
@@ -60,6 +62,8 @@ static void test_failures(void **state) {
     check_refused("soft(landmark=3)", 5, 8, "did you mean 'landmarks'?");
     check_refused("soft(clusters=3)", 5, 8, "expected one of landmarks iterations");
     check_refused("soft(landmarks=0)", 15, 1, "integer ≥ 1");
+    check_refused("clustered(clusters=0)", 19, 1, "integer ≥ 1");
+    check_refused("clustered(iterations=0)", 21, 1, "integer ≥ 1");
     check_refused("soft(landmarks=1.5)", 15, 3, "integer ≥ 1");
     check_refused("soft(iterations=1000001)", 16, 7, "at most 1000000");
     check_refused("soft(landmarks=3, landmarks=4)", 18, 9, "given twice");

@@ -184,8 +184,22 @@ static void attentions(void **state) {
     free(text);
 }
 
+/* Both ends and the middle have their own; beyond the ends is as at them, and what is no number in the middle. */
+static void diverging_colours(void **state) {
+    (void)state;
+    assert_int_equal(lab_diverging_colour(-1), 0x8e1b27);
+    assert_int_equal(lab_diverging_colour(-3), 0x8e1b27);
+    assert_int_equal(lab_diverging_colour(0), 0xf7f7f7);
+    assert_int_equal(lab_diverging_colour((double)NAN), 0xf7f7f7);
+    assert_int_equal(lab_diverging_colour(0.5), 0x85bcdb);
+    assert_int_equal(lab_diverging_colour(0.125), 0xe1edf3);
+    assert_int_equal(lab_diverging_colour(1), 0x144d85);
+    assert_int_equal(lab_diverging_colour(INFINITY), 0x144d85);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(attentions), cmocka_unit_test(shapes_of_a_png),
-                                       cmocka_unit_test(colours_of_series), cmocka_unit_test(labels_are_thinned)};
+                                       cmocka_unit_test(colours_of_series), cmocka_unit_test(diverging_colours),
+                                       cmocka_unit_test(labels_are_thinned)};
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }
