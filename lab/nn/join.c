@@ -107,7 +107,7 @@ LAB_CLONES static void norm_sums(size_t dim, const lab_norm *norm, const float *
         shift_sum[j] += gy[j];
         gain_sum[j] += gy[j] * ((x[j] - mean) * inverse);
     }
-    for (size_t j = 0; j < whole; j += LAB_LANES) /* of two sums in one loop GCC makes four times as slow a one */
+    for (size_t j = 0; j < whole; j += LAB_LANES) /* GCC makes one loop with both sums four times slower */
         for (size_t l = 0; l < LAB_LANES; ++l)
             sum[l] += gy[j + l] * gain[j + l];
     for (size_t j = 0; j < whole; j += LAB_LANES)

@@ -81,7 +81,7 @@ static void terms_backward(const contextual_worker *w, size_t row, size_t key, s
 
 /* ---- the interpolation ---- */
 
-/* Eight sums side by side: one waits for each of its additions. */
+/* Eight sums side by side: a single one would wait for each addition. */
 static double sum_of(size_t count, const real *x) {
     double sum[8] = {0}, rest = 0;
     size_t j = 0;
