@@ -114,7 +114,7 @@ static void B(run_rows)(const TABLE *k, const B(case_data) * d, bool whole, bool
         top[i] = -(REAL)INFINITY;
         total[i] = backward ? 1 : 0;
     }
-    const locus_score_rows rows = {16, 128, from, to, 128};
+    const locus_softmax_rows rows = {16, 128, from, to, 128};
     memcpy(d->out, d->in, CASE_N * sizeof(REAL));
     if (backward)
         k->softmax_rows_backward(&rows, total, total, d->out, NULL);

@@ -34,11 +34,11 @@ typedef struct locus_rotation {
 
 /* Rows of scores on their way to weights. Row i has scores in its columns [from[i], to[i]), within `columns`, and
  * weights of 0 elsewhere. */
-typedef struct locus_score_rows {
+typedef struct locus_softmax_rows {
     size_t rows, columns;
     const size_t *from, *to;
     ptrdiff_t ld;
-} locus_score_rows;
+} locus_softmax_rows;
 
 /* gemm              C[M,N] = (accumulate ? C : 0) + A[M,K]·B[K,N]. Element (m,k) of A stands at a + m·a_row +
  * k·a_column;
@@ -108,8 +108,8 @@ typedef struct locus_score_rows {
         real (*maximum)(size_t n, const real *x); \
         real (*exp_sum)(size_t n, real shift, real *x); \
         void (*softmax_backward)(size_t n, const real *p, const real *dp, real delta, real *ds); \
-        void (*softmax_rows)(const locus_score_rows *rows, real *score, real *top, real *total, real *factor); \
-        void (*softmax_rows_backward)(const locus_score_rows *rows, const real *log_sum_exp, const real *delta, \
+        void (*softmax_rows)(const locus_softmax_rows *rows, real *score, real *top, real *total, real *factor); \
+        void (*softmax_rows_backward)(const locus_softmax_rows *rows, const real *log_sum_exp, const real *delta, \
                                       real *score, real *g); \
         void (*soft_cap)(size_t n, real cap, real *x); \
         void (*soft_cap_backward)(size_t n, real cap, const real *y, real *g); \

@@ -111,7 +111,7 @@ SIMD void clear_columns(real *x, size_t from, size_t to) {
         v_store_part(x + from, v_zero(), v_first(to - from));
 }
 
-static void KERNEL(softmax_run)(const locus_score_rows *rows, size_t first, size_t end, real *score, real *top,
+static void KERNEL(softmax_run)(const locus_softmax_rows *rows, size_t first, size_t end, real *score, real *top,
                                 real *total, real *factor) {
     for (size_t i = first; i < end; i++) {
         const real peak = KERNEL(maximum)(rows->to[i] - rows->from[i], score + (ptrdiff_t)i * rows->ld + rows->from[i]);
@@ -129,14 +129,14 @@ static void KERNEL(softmax_run)(const locus_score_rows *rows, size_t first, size
     }
 }
 
-static void KERNEL(softmax_rows)(const locus_score_rows *rows, real *score, real *top, real *total, real *factor) {
+static void KERNEL(softmax_rows)(const locus_softmax_rows *rows, real *score, real *top, real *total, real *factor) {
     for (size_t i = 0, end; i < rows->rows; i = end) {
         end = rows->rows - i < SOFTMAX_ROWS ? rows->rows : i + SOFTMAX_ROWS;
         KERNEL(softmax_run)(rows, i, end, score, top, total, factor);
     }
 }
 
-static void KERNEL(softmax_rows_backward)(const locus_score_rows *rows, const real *log_sum_exp, const real *delta,
+static void KERNEL(softmax_rows_backward)(const locus_softmax_rows *rows, const real *log_sum_exp, const real *delta,
                                           real *score, real *g) {
     for (size_t i = 0; i < rows->rows; i++) {
         real *p = score + (ptrdiff_t)i * rows->ld, *ds = g ? g + (ptrdiff_t)i * rows->ld : NULL;

@@ -494,19 +494,19 @@ static void T(check_softmax_backward)(const TABLE *kernels) {
 /* Rows that see what a causal mask, a window or nothing lets them see, in a run of `columns` columns. */
 enum { T(ROWS) = 19 }; /* more than are done together, and not a multiple */
 
-static locus_score_rows T(some_rows)(size_t columns, size_t *from, size_t *to) {
+static locus_softmax_rows T(some_rows)(size_t columns, size_t *from, size_t *to) {
     for (size_t i = 0; i < T(ROWS); i++) {
         from[i] = i % 4 == 3 ? columns / 3 : 0;
         to[i] = i % 5 == 4 ? from[i] : i % 3 == 2 ? columns : from[i] + (columns - from[i]) * (i + 1) / T(ROWS);
     }
-    return (locus_score_rows){T(ROWS), columns, from, to, (ptrdiff_t)columns + 3};
+    return (locus_softmax_rows){T(ROWS), columns, from, to, (ptrdiff_t)columns + 3};
 }
 
 /* Row by row, the bits of maximum and exp_sum, and zeros elsewhere. */
 static void T(check_softmax_rows)(const TABLE *kernels) {
     CHECK_EACH_LENGTH(n, placement) {
         size_t from[T(ROWS)], to[T(ROWS)];
-        const locus_score_rows rows = T(some_rows)(n, from, to);
+        const locus_softmax_rows rows = T(some_rows)(n, from, to);
         const size_t count = n == 0 ? 0 : (size_t)rows.ld * (T(ROWS) - 1) + n;
         REAL *score = T(random_place)(0, count, placement), *top = T(random_place)(1, T(ROWS), placement);
         REAL *total = T(random_place)(2, T(ROWS), placement), *factor = T(place)(3, T(ROWS), placement);
@@ -543,7 +543,7 @@ static void T(check_softmax_rows)(const TABLE *kernels) {
 static void T(check_softmax_rows_backward)(const TABLE *kernels) {
     CHECK_EACH_LENGTH(n, placement) {
         size_t from[T(ROWS)], to[T(ROWS)];
-        const locus_score_rows rows = T(some_rows)(n, from, to);
+        const locus_softmax_rows rows = T(some_rows)(n, from, to);
         const size_t count = n == 0 ? 0 : (size_t)rows.ld * (T(ROWS) - 1) + n;
         REAL *score = T(random_place)(0, count, placement), *g = T(random_place)(1, count, placement);
         REAL *log_sum = T(random_place)(2, T(ROWS), placement), *delta = T(random_place)(3, T(ROWS), placement);

@@ -13,6 +13,7 @@
 #define LOCUS_ATTENTION_CONTEXTUAL_BACKWARD_BODY_H
 
 #include "attention/contextual/attention_contextual_body.h"
+#include "scores/score_row.h"
 
 static double row_total(const contextual_worker *w, size_t row) {
     return (double)*query_row(w, &w->job->turn.log_sum_exp, w->span.query_first + row);
@@ -81,18 +82,6 @@ static void terms_backward(const contextual_worker *w, size_t row, size_t key, s
 
 /* ---- the interpolation ---- */
 
-/* Eight sums side by side: a single one would wait for each addition. */
-static double sum_of(size_t count, const real *x) {
-    double sum[8] = {0}, rest = 0;
-    size_t j = 0;
-    for (; j + 8 <= count; j += 8)
-        for (size_t i = 0; i < 8; i++)
-            sum[i] += (double)x[j + i];
-    for (; j < count; j++)
-        rest += (double)x[j];
-    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7])) + rest;
-}
-
 /* dE's coefficients from g = du of keys [first, end). Neighbours mostly stand between the same two rows of E. */
 static void add_coefficients(const contextual_worker *w, size_t first, size_t end, const real *g, real *g_table) {
     size_t at = w->below[first];
@@ -135,7 +124,7 @@ static void table_backward(contextual_worker *w, const key_run *run, size_t i, d
     real *g_table = w->g_table + i * job->ld_rows;
     const size_t edge = w->edge < run->low ? run->low : smaller(w->edge, run->high);
     if (run->low < edge) {
-        g_table[job->table->most] += (real)sum_of(edge - run->low, g + run->low);
+        g_table[job->table->most] += (real)locus_score_sum(REAL_DTYPE, g, run->low, edge - run->low);
         w->kernels->scale(edge - run->low, (real)job->settled.scale, g + run->low, g + run->low);
     }
     for (size_t key = edge, end; key < run->high; key = end) {

@@ -249,7 +249,7 @@ static const real *strip_totals(const backward_worker *w, const strip *s) {
 
 /* All rows of a plain call's strip. */
 static void backward_plain_rows(const backward_worker *w, const strip *s, const strip *g) {
-    const locus_score_rows rows = strip_cuts(&w->l, s);
+    const locus_softmax_rows rows = strip_cuts(&w->l, s);
     w->l.kernels->softmax_rows_backward(&rows, strip_totals(w, s), w->delta + s->row, s->score,
                                         w->l.job->wants_scores ? g->score : NULL);
 }

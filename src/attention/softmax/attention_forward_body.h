@@ -309,10 +309,10 @@ static void forward_row(forward_worker *w, const strip *s, size_t i, size_t work
 /* All rows of a plain call's strip, the first of which stands at `row` among the worker's. */
 static void forward_plain_rows(forward_worker *w, const strip *s, size_t row) {
     real factor[ATTENTION_QUERY_BLOCK];
-    const locus_score_rows all = strip_cuts(&w->l, s);
+    const locus_softmax_rows all = strip_cuts(&w->l, s);
     for (size_t i = 0, count; i < s->rows; i += count) {
         count = asks(&w->l) ? smaller(ASK_EVERY, s->rows - i) : s->rows - i;
-        const locus_score_rows rows = {count, all.columns, all.from + i, all.to + i, all.ld};
+        const locus_softmax_rows rows = {count, all.columns, all.from + i, all.to + i, all.ld};
         ask(&w->l, ASK_ROWS);
         w->l.kernels->softmax_rows(&rows, s->score + i * ATTENTION_KEY_BLOCK, w->top + row + i, w->total + row + i,
                                    factor + i);

@@ -147,7 +147,7 @@ static void tiles_end(const lane *l, bool plain) {
 
 /* Where each row of a strip has scores. */
 static locus_bfloat16_scores strip_rows(const lane *l, const strip *s, real scale) {
-    const locus_score_rows cuts = strip_cuts(l, s);
+    const locus_softmax_rows cuts = strip_cuts(l, s);
     return (locus_bfloat16_scores){.rows = cuts.rows,
                                    .columns = cuts.columns,
                                    .from = cuts.from,

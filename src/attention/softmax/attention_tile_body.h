@@ -82,13 +82,13 @@ static strip strip_at(const lane *l, const strip *tile, size_t first, real *scor
 }
 
 /* Where each row of a strip has scores. */
-static locus_score_rows strip_cuts(const lane *l, const strip *s) {
+static locus_softmax_rows strip_cuts(const lane *l, const strip *s) {
     for (size_t i = 0; i < s->rows; i++) {
         const cut c = strip_cut(l, s, s->row + i);
         l->from[i] = c.from;
         l->to[i] = c.to;
     }
-    return (locus_score_rows){
+    return (locus_softmax_rows){
         .rows = s->rows, .columns = s->keys, .from = l->from, .to = l->to, .ld = ATTENTION_KEY_BLOCK};
 }
 
