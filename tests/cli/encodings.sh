@@ -41,6 +41,7 @@ works encodings chebyshev --json
 prints '"encoded"'
 
 refuses 2 "there is no encoding 'rop'; did you mean 'rope'?" encodings rop
+refuses 2 "there is no encoding 'alg'; did you mean 'algebraic'?" encodings alg
 refuses 2 'one word too many' encodings rope alibi
 
 works --help

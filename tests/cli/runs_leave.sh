@@ -118,6 +118,7 @@ for run in run-0 mended; do
 done
 echo file >taken
 refuses 1 "taken" "$locus" runs export --format tensorboard -o taken --store s/locus.db
+refuses 1 "nowhere/values.csv" "$locus" runs export --format csv -o nowhere/values.csv --store s/locus.db
 
 cat >read.py <<'PYTHON'
 import csv, sys

@@ -338,6 +338,21 @@ static void decades_have_both_ends(void **state) {
     free(w.text);
 }
 
+/* Of two points there is a band, of one there is none. */
+static void bands_need_two_points(void **state) {
+    (void)state;
+    const double x[] = {1, 2}, y[] = {1, 2}, low[] = {0, 1}, high[] = {2, 3};
+    lab_series series = {.name = "a", .count = 2, .x = x, .y = y, .low = low, .high = high};
+    written w;
+    add_chart(begin(&w), (lab_chart){.series = &series, .series_count = 1});
+    assert_non_null(strstr(end(&w), "class=\"band\""));
+    free(w.text);
+    series.count = 1;
+    add_chart(begin(&w), (lab_chart){.series = &series, .series_count = 1});
+    assert_null(strstr(end(&w), "class=\"band\""));
+    free(w.text);
+}
+
 /* Bands, bars, lines of many points, gaps; logarithms; names; what was trained: as tests/golden/charts.txt has them,
  * pictures and numbers. */
 static void charts_of_all_kinds(void **state) {
@@ -474,6 +489,7 @@ int main(void) {
         cmocka_unit_test(numbers_are_read_back),
         cmocka_unit_test(many_numbers_are_thinned),
         cmocka_unit_test(charts_are_whole),
+        cmocka_unit_test(bands_need_two_points),
         cmocka_unit_test(charts_of_all_kinds),
         cmocka_unit_test(texts_stay_texts),
         cmocka_unit_test(encodings_have_colours),

@@ -120,6 +120,19 @@ static void check_labels(const char *text, int64_t points, size_t seen[10]) {
     locus_group_destroy(&group);
 }
 
+/* A fifth of the least distance between neighbours, from 1.6 to 5 pixels; the longer cycle goes twice as far round. */
+static void points_of_a_torus_stand_apart(void **state) {
+    lab_layout layout = {.kind = LAB_PANEL_TORUS, .count = 2, .ranges = {{.high = 7}, {.high = 3}}, .step = 40};
+    (void)state;
+    assert_true(fabs(lab_panels_radius(&layout) - 0.19 * 20) < 1e-12);
+    layout.ranges[0].high = 15;
+    assert_true(fabs(lab_panels_radius(&layout) - 0.19 * 10) < 1e-12);
+    layout.ranges[1].high = 9;
+    assert_true(fabs(lab_panels_radius(&layout) - 1.6) < 1e-12);
+    layout.step = 1000;
+    assert_true(fabs(lab_panels_radius(&layout) - 5) < 1e-12);
+}
+
 static void labels_are_thinned(void **state) {
     (void)state;
     static const int64_t points[] = {4, 7, 12, 30, 60, 99, 150, 300, 700, 1500};
@@ -198,8 +211,9 @@ static void diverging_colours(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(attentions), cmocka_unit_test(shapes_of_a_png),
-                                       cmocka_unit_test(colours_of_series), cmocka_unit_test(diverging_colours),
-                                       cmocka_unit_test(labels_are_thinned)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attentions),         cmocka_unit_test(shapes_of_a_png),
+        cmocka_unit_test(colours_of_series),  cmocka_unit_test(diverging_colours),
+        cmocka_unit_test(labels_are_thinned), cmocka_unit_test(points_of_a_torus_stand_apart)};
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

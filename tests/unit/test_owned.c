@@ -113,6 +113,7 @@ static void what_overflows_is_refused(void **state) {
     (void)state;
     assert_null(locus_owned_get(&owned, SIZE_MAX / 2, 4));
     assert_null(locus_owned_get(&owned, (SIZE_MAX - 2 * LOCUS_ALIGNMENT) / 8 + 1, 8));
+    assert_null(locus_owned_get(&owned, SIZE_MAX - LOCUS_ALIGNMENT, 1));
     assert_int_equal(books.allocations, 0);
     TELLS(MEMORY, "", "out of memory: 24 bytes were refused", locus_owned_fail(&told, 3, 8));
     TELLS(MEMORY, "", "out of memory: 18446744073709551615 bytes were refused",

@@ -64,6 +64,10 @@ static void test_shared(void **state) {
     assert_int_equal(locus_pattern_text(pattern, text, 1), strlen("rope / none / rope / alibi"));
     assert_string_equal(text, "");
     assert_int_equal(locus_pattern_text(pattern, NULL, 0), strlen("rope / none / rope / alibi"));
+    memset(text, 'x', sizeof text); /* room for all but the zero behind it */
+    assert_int_equal(locus_pattern_text(pattern, text, strlen("rope / none / rope / alibi")), 26);
+    assert_string_equal(text, "rope / none / rope / alib");
+    assert_int_equal(text[26], 'x');
     locus_pattern_destroy(&pattern);
     locus_pattern_destroy(&pattern);
     locus_pattern_destroy(NULL);

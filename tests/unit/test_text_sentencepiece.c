@@ -356,9 +356,9 @@ static void complaints_are_one_line(void **state) {
     scratch_write("ends", "\n\n\n", 3);
     assert_int_equal(train(scratch_path("ends"), scratch_path("x"), 300, &error), LOCUS_ERROR_IO);
     expect_line(&error, "the text is empty");
-    scratch_write("latin", "ab\nc\xE9t\xE9\n", 8);
+    scratch_write("latin", "\nb\nc\xE9t\xE9\n", 8);
     assert_int_equal(train(scratch_path("latin"), scratch_path("x"), 300, &error), LOCUS_ERROR_IO);
-    expect_line(&error, "is no UTF-8: byte 0xe9 at offset 4, in line 2");
+    expect_line(&error, "is no UTF-8: byte 0xe9 at offset 4, in line 3");
     assert_int_equal(access(scratch_path("x"), F_OK), -1);
     assert_int_equal(lab_tokenizer_open_sentencepiece(&tokenizer, scratch_path("corpus"), &error), LOCUS_ERROR_IO);
     expect_line(&error, "is no SentencePiece model");
