@@ -24,6 +24,19 @@ bool lab_grow(void *items, size_t count, size_t *room, size_t size, size_t first
     return grown;
 }
 
+bool lab_grow_text(char **text, size_t *used, size_t *room, const char *piece, size_t bytes) {
+    const size_t more = 2 * *room + bytes + 64;
+    if (bytes >= *room - *used) {
+        if (!resize(text, more))
+            return false;
+        *room = more;
+    }
+    memcpy(*text + *used, piece, bytes);
+    *used += bytes;
+    (*text)[*used] = '\0';
+    return true;
+}
+
 bool lab_enlarge(int32_t **numbers, size_t room) {
     return resize(numbers, room * sizeof **numbers);
 }

@@ -4,6 +4,7 @@
 
 #include "io/clock.h"
 #include "io/fail.h"
+#include "io/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,24 +15,9 @@ enum {
     TOGETHER = 32      /* prompts that are decoded together; more bring no speed but need memory */
 };
 
-static bool append(lab_answer *to, const char *piece, size_t bytes) {
-    if (to->used + bytes + 1 > to->room) {
-        const size_t room = 2 * to->room + bytes + 64;
-        char *text = realloc(to->text, room);
-        if (text == NULL)
-            return false;
-        to->text = text;
-        to->room = room;
-    }
-    memcpy(to->text + to->used, piece, bytes);
-    to->used += bytes;
-    to->text[to->used] = '\0';
-    return true;
-}
-
 /* A piece of text is complete. */
 static void give(lab_answering *j, lab_answer *to, const char *piece, size_t bytes) {
-    j->out_of_memory = !append(to, piece, bytes) || j->out_of_memory;
+    j->out_of_memory = !lab_grow_text(&to->text, &to->used, &to->room, piece, bytes) || j->out_of_memory;
     if (bytes > 0 && j->tell != NULL)
         j->unheard = !j->tell(j->context, piece, bytes) || j->unheard;
 }

@@ -40,7 +40,8 @@ done
 # The parent is told: in the list, of a run, on the page, in JSON; a store without any has no such column.
 "$locus" runs show copy-second | grep -q '^parent *copy-first$' || fail "runs show: $("$locus" runs show copy-second)"
 "$locus" runs show copy-first | grep -q '^parent' && fail "a run of its own has a parent"
-"$locus" runs | head -1 | grep -q 'goes on from' || fail "runs"
+"$locus" runs >said; head -1 said | grep -q 'goes on from' || fail "runs"
+grep -q '  copy-first  *–$' said && grep -q '  copy-second  *copy-first$' said || fail "runs: $(cat said)"
 "$locus" report -o page.html >/dev/null && grep -q 'goes on from</small> <code>copy-second' page.html || fail "the page"
 "$locus" runs note copy-second 'the middle one' --quiet && "$locus" runs export copy-second -o file.json >/dev/null 2>err || fail "export"
 grep -q '"note": *"the middle one"' file.json && grep -q '"parent": *"copy-first"' file.json || fail "note or parent are not exported"

@@ -26,8 +26,8 @@ static locus_shape shape_of(void) {
     return (locus_shape){.size = sizeof(locus_shape), .heads = HEADS, .head_dim = DIM, .model_dim = 8};
 }
 
-/* A plan of `spec` with its initial values on seq or any group without trees: one sequence of positions that are all
- * token numbers. */
+/* A plan of `spec` with its initial values: one sequence of positions that are all token numbers; on a tree one path
+ * downward. */
 static scene scene_of(const char *spec) {
     const locus_shape shape = shape_of();
     locus_error error = {.status = LOCUS_OK};
@@ -52,7 +52,17 @@ static scene scene_of(const char *spec) {
     int64_t *values = calloc(TOKENS * coordinates, sizeof *values);
     for (size_t i = 0; i < TOKENS * coordinates; i++)
         values[i] = (int64_t)(i / coordinates);
-    assert_int_equal(locus_positions_create(&own.positions, group, &packing, values, &error), LOCUS_OK);
+    int64_t branches[TOKENS];
+    size_t starts[TOKENS + 1];
+    for (size_t i = 0; i <= TOKENS; i++) {
+        branches[i % TOKENS] = 1;
+        starts[i] = i > 0 ? i - 1 : 0;
+    }
+    const locus_position_column column = {sizeof column, values, branches, starts, NULL, 0};
+    if (coordinates == 1)
+        assert_int_equal(locus_positions_create_columns(&own.positions, group, &packing, &column, &error), LOCUS_OK);
+    else
+        assert_int_equal(locus_positions_create(&own.positions, group, &packing, values, &error), LOCUS_OK);
     assert_int_equal(locus_plan_create(&own.plan, own.binding, own.positions, NULL, &error), LOCUS_OK);
     for (size_t i = 0; i < count; i++)
         free(tensors[i].data);
@@ -151,6 +161,7 @@ static void test_learned_arrays_name_their_parameters(void **state) {
         {"alibi + scores(sinks=on)", "0 sinks 0 0; "},
         {"algebraic(group=seq, generator=angles) + kerple", "0 frequencies 0 0; 1 a 1 0; 1 b 2 0; "},
         {"alibi + decay + rope", ""},
+        {"shiv-quirk(depth=3, k=2)", "0 decays 0 0; "},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -348,6 +348,7 @@ static void wrong_lines_are_numbered(void **state) {
         {HEAD "[AVG 1 2 ]\t1\r\n", "line 3: character 1: '[AVG' is no digit"},
         {HEAD "[MAX 1 2\t2\r\n", "line 3: character 1: the operator that begins here is not closed"},
         {HEAD "( ( ( [MAX 1 ) 2 ) ]\t2\r\n", "line 3: character 21: unbalanced round brackets"},
+        {HEAD "[MAX 1 2 ] )\t2\r\n", "line 3: character 1: unbalanced round brackets"},
         {HEAD "[MAX ]\t2\r\n", "line 3: character 6: the operator that is closed here has no arguments"},
         {HEAD "\t2\r\n", "line 3: character 1: there is no expression"},
         {HEAD "[MAX 1 2 3 4 5 6 7 8 ]\t8\r\n", "line 3: an operator has 8 arguments, the most expected is 7"},

@@ -121,15 +121,15 @@ static locus_status fail_word(locus_error *error, const char *text, const char *
 
 /* What the words of a text come to, beside the tokens. */
 typedef struct counts {
-    size_t operators, opened, closed;
+    size_t operators;
+    bool round; /* there are round brackets */
 } counts;
 
 static locus_status read_words(lab_listops_reader *reader, const char *text, counts *seen, locus_error *error) {
     size_t length;
     for (const char *word = next_word(text, &length); length > 0; word = next_word(word + length, &length)) {
         if (length == 1 && (*word == '(' || *word == ')')) {
-            seen->opened += *word == '(';
-            seen->closed += *word == ')';
+            seen->round = true;
             continue;
         }
         const int32_t token = find_token(word, length);
@@ -204,5 +204,5 @@ locus_status lab_listops_read(lab_listops_reader *reader, const char *text, locu
     reader->found = lab_listops_walk(reader->count, reader->tokens, reader->parents, reader->branches, reader->frames);
     if (reader->found.flaw != LAB_LISTOPS_FINE)
         return fail_flaw(reader, text, error);
-    return seen.opened + seen.closed > 0 ? check_pairs(reader, text, error) : LOCUS_OK;
+    return seen.round ? check_pairs(reader, text, error) : LOCUS_OK;
 }

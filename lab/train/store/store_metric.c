@@ -116,18 +116,10 @@ static bool add_text(list *to, sqlite3_stmt *statement, int column, size_t *at) 
     const char *text = lab_store_text(statement, column);
     if (text == NULL)
         return false;
-    const size_t bytes = strlen(text) + 1;
-    if (bytes > to->text_room - to->used) {
-        const size_t room = 2 * (to->used + bytes) + 256;
-        char *grown = realloc(to->text, room);
-        if (grown == NULL)
-            return false;
-        to->text = grown;
-        to->text_room = room;
-    }
-    memcpy(to->text + to->used, text, bytes);
     *at = to->used;
-    to->used += bytes;
+    if (!lab_grow_text(&to->text, &to->used, &to->text_room, text, strlen(text)))
+        return false;
+    to->used++; /* the zero */
     return true;
 }
 
