@@ -12,7 +12,8 @@
 #define LAB_GROW(items, count, room, first) lab_grow(&(items), count, &(room), sizeof *(items), first)
 bool lab_grow(void *items, size_t count, size_t *room, size_t size, size_t first);
 
-/* Puts `bytes` of a piece behind a text of `used` bytes, and a zero behind them, which `used` does not count; likewise. */
+/* Puts `bytes` of a piece behind a text of `used` bytes, and a zero behind them that `used` does not count;
+ * likewise. */
 bool lab_grow_text(char **text, size_t *used, size_t *room, const char *piece, size_t bytes);
 
 /* Room for so many numbers; likewise. */
