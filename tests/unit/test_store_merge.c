@@ -337,7 +337,7 @@ static void assert_setting(const char *name, const char *wanted) {
     assert_int_equal(sqlite3_open(here_path, &database), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statement, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    assert_string_equal(sqlite3_column_text(statement, 0), wanted);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 0), wanted);
     assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
