@@ -103,6 +103,26 @@ static void test_convolution(void **state) {
     free(scratch);
 }
 
+/* Of equal values a window's first is the one that the gradient goes to; what is not positive is none. */
+static void test_ties(void **state) {
+    (void)state;
+    static float pixels[PIXELS], weight[WEIGHTS], tokens[TOKENS * FILTERS];
+    static uint8_t places[TOKENS * FILTERS];
+    for (size_t i = 0; i < PIXELS; ++i)
+        pixels[i] = 0.5f;
+    for (size_t i = 0; i < WEIGHTS; ++i)
+        weight[i] = i / (CHANNELS * 9) % 2 == 0 ? 0.25f : -0.25f;
+    const lab_convolution c = {.channels = CHANNELS, .side = SIDE, .filters = FILTERS, .weight = weight};
+    float *scratch = malloc(lab_convolution_scratch(&c) * sizeof *scratch);
+    assert_non_null(scratch);
+    lab_convolution_forward(&c, (lab_rows){0, IMAGES}, pixels, tokens, places, scratch);
+    for (size_t i = 0; i < TOKENS * FILTERS; ++i) {
+        assert_int_equal(places[i], i % FILTERS % 2 == 0 ? 0 : LAB_POOL_NOWHERE);
+        assert_true(tokens[i] == (i % FILTERS % 2 == 0 ? 0.125f * CHANNELS * 9 : 0.0f));
+    }
+    free(scratch);
+}
+
 /* ---- GELU ---- */
 
 enum { ROWS = 5, COLUMNS = 1300 };
@@ -261,9 +281,8 @@ static void test_label_smoothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_convolution),     cmocka_unit_test(test_gelu),
-        cmocka_unit_test(test_gelu_tails),      cmocka_unit_test(test_pooling),
-        cmocka_unit_test(test_label_smoothing),
+        cmocka_unit_test(test_convolution), cmocka_unit_test(test_ties),    cmocka_unit_test(test_gelu),
+        cmocka_unit_test(test_gelu_tails),  cmocka_unit_test(test_pooling), cmocka_unit_test(test_label_smoothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

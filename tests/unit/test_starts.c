@@ -107,6 +107,38 @@ static void reflections_begin_near_the_identity(void **state) {
     }
 }
 
+/* init=random is uniform among the rotations, and of an odd dimension among what turns one direction round: the mean
+ * trace of either is 0, its variance 1. */
+static void random_reflections_are_uniform(void **state) {
+    (void)state;
+    enum { HEADS = 400, MOST = 5 };
+    static double x[MOST * HEADS * MOST], y[MOST * HEADS * MOST];
+    const int64_t ones[MOST] = {1, 1, 1, 1, 1};
+    for (size_t dim = 3; dim <= MOST; dim++) {
+        locus_shape shape = locus_shape_default();
+        shape.heads = HEADS;
+        shape.head_dim = dim;
+        rig r;
+        rig_open(&r, "algebraic(group=seq, generator=householder, init=random)", shape, ones, dim);
+        memset(x, 0, sizeof x);
+        for (size_t t = 0; t < dim; t++)
+            for (size_t h = 0; h < HEADS; h++)
+                x[(t * HEADS + h) * dim + t] = 1;
+        rig_apply(&r, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT64, dim, x, y);
+        double mean = 0, square = 0;
+        for (size_t h = 0; h < HEADS; h++) {
+            double trace = 0;
+            for (size_t t = 0; t < dim; t++)
+                trace += y[(t * HEADS + h) * dim + t];
+            mean += trace / HEADS;
+            square += trace * trace / HEADS;
+        }
+        if (fabs(mean) > 5 / sqrt(HEADS) || fabs(square - 1) > 0.4)
+            fail_msg("dimension %zu: traces have a mean of %g and a mean square of %g", dim, mean, square);
+        rig_close(&r);
+    }
+}
+
 /* ---- to the number ---- */
 
 /* Element i of what a term draws, and in which order: a seed gives the same start on every machine. */
@@ -185,8 +217,8 @@ static void starts_are_those_of_a_stream(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(drawn_parameters),
-                                       cmocka_unit_test(reflections_begin_near_the_identity),
-                                       cmocka_unit_test(starts_are_those_of_a_stream)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drawn_parameters), cmocka_unit_test(reflections_begin_near_the_identity),
+        cmocka_unit_test(random_reflections_are_uniform), cmocka_unit_test(starts_are_those_of_a_stream)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
