@@ -72,6 +72,7 @@ static void test_shared(void **state) {
     locus_pattern_destroy(&pattern);
     locus_pattern_destroy(NULL);
     assert_int_equal(locus_pattern_size(NULL), 0);
+    assert_int_equal(locus_pattern_layer(NULL, 3), 0);
     for (size_t room = 1; room <= sizeof text; room += sizeof text - 1) {
         memset(text, 'x', sizeof text);
         assert_int_equal(locus_pattern_text(NULL, text, room), 0);

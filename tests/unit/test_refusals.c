@@ -204,6 +204,7 @@ static void calls_of_apply(void **state) {
     locus_tensor x = rig_view(&r, LOCUS_ROLE_QUERY, memory[0], LOCUS_FLOAT32, 3),
                  y = rig_view(&r, LOCUS_ROLE_QUERY, memory[2], LOCUS_FLOAT32, 3),
                  gx = rig_view(&r, LOCUS_ROLE_QUERY, memory[4], LOCUS_FLOAT32, 3), shifted = x, wide = y;
+    const locus_tensor square = locus_tensor_view(memory[2], LOCUS_FLOAT32, 3, (const int64_t[]){3, 4, 4});
     shifted.data = memory[0] + 8;
     wide.dtype = LOCUS_FLOAT64;
 #define APPLY(plan, role, direction, x, y) locus_apply(plan, (locus_role)(role), direction, x, y, &execution, &told)
@@ -215,6 +216,8 @@ static void calls_of_apply(void **state) {
     TELLS(DTYPE, "y", "x and y must have one element type", APPLY(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &wide));
     TELLS(ARGUMENT, "y", "y overlaps x but is not the same view: give the same view, or memory of its own",
           APPLY(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &shifted));
+    TELLS(SHAPE, "y", "y has size 4 in dimension 1: expected 2",
+          APPLY(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &square));
     TELLS(ARGUMENT, "x", "x is NULL; this call needs it", APPLY(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, NULL, &y));
     TELLS(ARGUMENT, "y", "y is NULL; this call needs it", APPLY(r.plan, LOCUS_ROLE_KEY, LOCUS_FORWARD, &x, NULL));
     TAKES(APPLY(r.plan, LOCUS_ROLE_QUERY, LOCUS_INVERSE, &x, &x));

@@ -34,9 +34,7 @@ static void place_slots(contextual_job *job) {
     slots->bytes = slots->terms;
     for (size_t t = 0; t < job->term_count; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);
-        const size_t bytes = locus_score_slot_bytes(term);
-        job->learned_factor = job->learned_factor || (term->kind == LOCUS_SCORE_FACTOR && bytes > 0);
-        slots->bytes += locus_aligned(bytes);
+        slots->bytes += locus_aligned(locus_score_slot_bytes(term));
     }
 }
 

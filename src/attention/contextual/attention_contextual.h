@@ -50,7 +50,7 @@ typedef struct contextual_job {
     double gate_scale;
     size_t row_count, ld_rows; /* most + 1, and the stride of q·Eᵀ */
     size_t term_count, max_keys;
-    bool learned_factor, drop_weights, drop_logits, slots_wanted;
+    bool drop_weights, drop_logits, slots_wanted;
     const double *sinks; /* [heads], or NULL */
     double dropout;
     locus_random dropout_key;
