@@ -33,7 +33,8 @@ static locus_status draw_group(const char *path, locus_error *error) {
     return status;
 }
 
-/* Four elements of a group: a curve, a ring of discs, fields, a torus, a tube, a tree. */
+/* Four elements of a group: a curve, a ring of discs, fields, a torus, a tube, trees. */
+#define DEEP "1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1"
 static const char *const scenes[][5] = {
     {"seq", "0", "1", "2", "3"},
     {"cycle:8", "0", "1", "2", "3"},
@@ -41,6 +42,7 @@ static const char *const scenes[][5] = {
     {"cycle:3*cycle:4", "(0,0)", "(0,1)", "(1,0)", "(2,3)"},
     {"seq*cycle:4", "(0,0)", "(0,1)", "(1,0)", "(2,3)"},
     {"tree:2", "1", "2", "1+2", "2+1"},
+    {"tree:2", "1", "2", DEEP "+" DEEP "+" DEEP, "2+1"}, /* more nodes than there is room for at first */
 };
 static const char *const *scene;
 
