@@ -58,6 +58,7 @@ awk 'BEGIN { for (i = 0; i < 60; i++) print (i % 2 ? "good day" : "bad <night>")
     "$locus" train --task classify --data labels.tsv --encoding rope --dim 16 --heads 2 --layers 2 --feed-forward 32 --batch 4 \
         --steps 4 --evaluate-every 4 --threads 1 --quiet --name labels || fail "train text and labels"
 "$locus" plot attention text --input 'a cat;' -o text.svg && drawn text.svg 4 '>c<' '>␣<' || fail "text"
+"$locus" plot attention text --input 'c' -o one.svg && drawn one.svg 4 '>c<' || fail "a text of one token"
 "$locus" plot attention labels --input 'bad <night> 3 owl' -o labels.svg && drawn labels.svg 4 '>&lt;night&gt;<' '>unknown<' ||
     fail "labels"
 "$locus" plot attention labels --data labels.tsv --sample 2 -o labels.svg && drawn labels.svg 4 '>start<' || fail "a labelled sample"

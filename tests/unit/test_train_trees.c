@@ -402,6 +402,15 @@ static void test_cut_chain(void **state) {
     const lab_train_config config = tiny("tree-copy", "shiv-quirk(k=2, depth=3)");
     assert_true(lab_cut_paths_note(&config, &set, note, sizeof note));
     assert_non_null(strstr(note, "the paths of 99.6 % of the nodes are cut"));
+
+    size_t five[] = {0, 5}, nothing[] = {0, 0}; /* a single path that is cut is told, too */
+    lab_dataset one = set;
+    one.input_offsets = five;
+    one.target_offsets = nothing;
+    assert_true(lab_cut_paths_note(&config, &one, note, sizeof note));
+    assert_non_null(strstr(note, "the paths of 20 % of the nodes are cut"));
+    five[1] = 4;
+    assert_false(lab_cut_paths_note(&config, &one, note, sizeof note));
 }
 
 static void test_cut_paths(void **state) {
