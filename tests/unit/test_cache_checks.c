@@ -484,6 +484,10 @@ static void shifts_are_checked(void **state) {
     apart.stride[2] = 2;
     expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &apart, &error), LOCUS_ERROR_SHAPE, &error,
            "keys must have stride 1 in their last dimension, not 2");
+    apart = x;
+    apart.device = 1;
+    expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &apart, &error), LOCUS_ERROR_UNSUPPORTED, &error,
+           "keys is on device 1: the library computes in the host's memory, device 0");
     none.data = NULL;
     expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &none, &error), LOCUS_ERROR_ARGUMENT, &error,
            "keys have no data");

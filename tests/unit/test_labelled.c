@@ -293,6 +293,38 @@ static void test_lines(void **state) {
 }
 
 /* Labels of 200 bytes and ids of 2^24 may be, one more may not; numbers are labels as long as they are whole. */
+/* A file that is read by a kept vocabulary alone: of the other kind, with an id or a label that was not trained with. */
+static void test_strangers(void **state) {
+    static const char *const trained[] = {
+        "{\"input\": [1], \"label\": 1}\n{\"input\": [2], \"label\": 2}\n",
+        "{\"input_text\": \"a\", \"label\": 1}\n{\"input_text\": \"b\", \"label\": 2}\n"};
+    static const struct {
+        size_t trained;
+        const char *line, *says;
+    } cases[] = {
+        {0, "{\"input_text\": \"a\", \"label\": 1}", "the training set has ids, not texts"},
+        {1, "{\"input\": [1], \"label\": 1}", "the training set has texts, not ids"},
+        {0, "{\"input\": [3], \"label\": 1}", "id 3 is beyond the vocabulary: the training set has ids 0 to 2"},
+        {1, "{\"input_text\": \"c\", \"label\": 3}", "no training sample has the label '3'"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char folder[128], line[256];
+        put("trained.jsonl", trained[cases[i].trained]);
+        put("new.jsonl", cases[i].line);
+        snprintf(folder, sizeof folder, "%s", scratch_path("."));
+        const lab_task_options options =
+            options_of(scratch_path("trained.jsonl"), scratch_path("trained.jsonl"), scratch_path("trained.jsonl"));
+        assert_int_equal(lab_labelled_keep(&options, 1, folder, NULL), LOCUS_OK);
+        lab_task_options kept = options_of(NULL, NULL, scratch_path("new.jsonl"));
+        kept.kept = folder;
+        lab_dataset set;
+        locus_error error = {0};
+        assert_int_equal(draw(&set, &kept, LAB_SET_TEST, 0, &error), LOCUS_ERROR_IO);
+        snprintf(line, sizeof line, "'%s', line 1: %s", scratch_path("new.jsonl"), cases[i].says);
+        assert_string_equal(error.message, line);
+    }
+}
+
 static void test_edges(void **state) {
     (void)state;
     char label[202], line[512];
@@ -502,11 +534,12 @@ static void test_other_sets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),      cmocka_unit_test(test_cuts),        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_split),      cmocka_unit_test(test_shared),      cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_typed),       cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_other_sets), cmocka_unit_test(test_edges),       cmocka_unit_test(test_most_labels),
-        cmocka_unit_test(test_shares),     cmocka_unit_test(test_split_stays), cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_words),       cmocka_unit_test(test_cuts),      cmocka_unit_test(test_json),
+        cmocka_unit_test(test_split),       cmocka_unit_test(test_shared),    cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_names),       cmocka_unit_test(test_typed),     cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_other_sets),  cmocka_unit_test(test_strangers), cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_most_labels), cmocka_unit_test(test_shares),    cmocka_unit_test(test_split_stays),
+        cmocka_unit_test(test_digest),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }
