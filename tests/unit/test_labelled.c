@@ -292,8 +292,7 @@ static void test_lines(void **state) {
     }
 }
 
-/* Labels of 200 bytes and ids of 2^24 may be, one more may not; numbers are labels as long as they are whole. */
-/* A file that is read by a kept vocabulary alone: of the other kind, with an id or a label that was not trained with. */
+/* What a kept vocabulary does not know: texts or ids, whichever it was not made of, an id, a label. */
 static void test_strangers(void **state) {
     static const char *const trained[] = {
         "{\"input\": [1], \"label\": 1}\n{\"input\": [2], \"label\": 2}\n",
@@ -325,6 +324,7 @@ static void test_strangers(void **state) {
     }
 }
 
+/* Labels of 200 bytes and ids of 2^24 may be, one more may not; numbers are labels as long as they are whole. */
 static void test_edges(void **state) {
     (void)state;
     char label[202], line[512];
