@@ -167,7 +167,7 @@ static void test_standing(void **state) {
         rig_open(&r, specs[s / 2], rig_shape(1, dim, 0, 0), values[0], ALL);
         rig_open(&other, specs[s / 2], rig_shape(1, dim, 0, 0), values[1], ALL);
         assert_int_equal(rig_elements(&r.info[0]), dim * dim);
-        if (dim % 2 == 0) {
+        if (dim % 2 == 0 && strstr(specs[s / 2], "identity") == NULL) {
             draw_far(&r);
             draw_far(&other);
         }

@@ -501,6 +501,27 @@ static void shifts_are_checked(void **state) {
     locus_binding_destroy(&binding);
 }
 
+/* One token of one head of size 1, whose only reflection is −1. */
+static void a_single_number_is_shifted(void **state) {
+    (void)state;
+    const locus_shape size = {.heads = 1, .head_dim = 1};
+    const int64_t shape[] = {1, 1, 1, 1};
+    float number = 2, direction = 1;
+    const locus_tensor keys = locus_tensor_view(&number, LOCUS_FLOAT32, 3, shape),
+                       parameter = locus_tensor_view(&direction, LOCUS_FLOAT32, 4, shape);
+    locus_encoding *encoding;
+    locus_binding *binding;
+    locus_path *a;
+    assert_int_equal(locus_encoding_parse("algebraic(generator=householder)", &encoding, NULL), LOCUS_OK);
+    assert_int_equal(locus_binding_create(&binding, encoding, &size, &parameter, 1, NULL), LOCUS_OK);
+    locus_encoding_destroy(&encoding);
+    assert_int_equal(locus_path_parse(locus_binding_group(binding), "3", &a, NULL), LOCUS_OK);
+    assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &keys, NULL), LOCUS_OK);
+    assert_true(number == -2);
+    locus_path_destroy(&a);
+    locus_binding_destroy(&binding);
+}
+
 static void questions_have_answers_for_everything(void **state) {
     (void)state;
     assert_int_equal(locus_cache_bytes(NULL), 0);
@@ -529,6 +550,7 @@ int main(void) {
         cmocka_unit_test(refused_calls_change_nothing),
         cmocka_unit_test(moves_are_checked),
         cmocka_unit_test(shifts_are_checked),
+        cmocka_unit_test(a_single_number_is_shifted),
         cmocka_unit_test(questions_have_answers_for_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

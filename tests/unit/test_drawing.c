@@ -120,7 +120,7 @@ static void check_labels(const char *text, int64_t points, size_t seen[10]) {
     locus_group_destroy(&group);
 }
 
-/* A fifth of the least distance between neighbours, from 1.6 to 5 pixels; the longer cycle goes twice as far round. */
+/* 0.19 of the least distance between neighbours, from 1.6 to 5 pixels; the first cycle goes twice as far round. */
 static void points_of_a_torus_stand_apart(void **state) {
     lab_layout layout = {.kind = LAB_PANEL_TORUS, .count = 2, .ranges = {{.high = 7}, {.high = 3}}, .step = 40};
     (void)state;

@@ -53,12 +53,12 @@ static scene scene_of(const char *spec) {
     for (size_t i = 0; i < TOKENS * coordinates; i++)
         values[i] = (int64_t)(i / coordinates);
     int64_t branches[TOKENS];
-    size_t starts[TOKENS + 1];
-    for (size_t i = 0; i <= TOKENS; i++) {
-        branches[i % TOKENS] = 1;
-        starts[i] = i > 0 ? i - 1 : 0;
+    size_t parents[TOKENS];
+    for (size_t i = 0; i < TOKENS; i++) {
+        branches[i] = 1;
+        parents[i] = i > 0 ? i - 1 : 0;
     }
-    const locus_position_column column = {sizeof column, values, branches, starts, NULL, 0};
+    const locus_position_column column = {sizeof column, values, branches, NULL, parents, TOKENS};
     if (coordinates == 1)
         assert_int_equal(locus_positions_create_columns(&own.positions, group, &packing, &column, &error), LOCUS_OK);
     else
