@@ -74,6 +74,15 @@ static void drawn_parameters(void **state) {
     }
 }
 
+/* y [dim, heads, dim]: the columns of each head's matrix for the tokens' step; x: room for as many. */
+static void take_step(rig *r, size_t heads, size_t dim, double *x, double *y) {
+    memset(x, 0, dim * heads * dim * sizeof *x);
+    for (size_t t = 0; t < dim; t++)
+        for (size_t h = 0; h < heads; h++)
+            x[(t * heads + h) * dim + t] = 1;
+    rig_apply(r, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT64, dim, x, y);
+}
+
 /* Reflections have no parameters that mean the identity: init=identity has angles of deviation 0.01. A matrix is then
  * ‖W − 1‖² = Σ 4 − 4 cos θ ≈ 2 Σ θ² off, and an odd dimension has one direction more that is turned round. */
 static void reflections_begin_near_the_identity(void **state) {
@@ -89,11 +98,7 @@ static void reflections_begin_near_the_identity(void **state) {
         for (size_t t = 0; t < TOKENS; t++)
             ones[t] = 1;
         rig_open(&r, "algebraic(group=seq, generator=householder, init=identity)", shape, ones, dim);
-        memset(x, 0, sizeof x);
-        for (size_t t = 0; t < dim; t++)
-            for (size_t h = 0; h < HEADS; h++)
-                x[(t * HEADS + h) * dim + t] = 1;
-        rig_apply(&r, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT64, dim, x, y);
+        take_step(&r, HEADS, dim, x, y);
         double off = 0;
         const double pairs = HEADS * 16;
         for (size_t i = 0; i < dim * HEADS * dim; i++)
@@ -120,11 +125,7 @@ static void random_reflections_are_uniform(void **state) {
         shape.head_dim = dim;
         rig r;
         rig_open(&r, "algebraic(group=seq, generator=householder, init=random)", shape, ones, dim);
-        memset(x, 0, sizeof x);
-        for (size_t t = 0; t < dim; t++)
-            for (size_t h = 0; h < HEADS; h++)
-                x[(t * HEADS + h) * dim + t] = 1;
-        rig_apply(&r, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT64, dim, x, y);
+        take_step(&r, HEADS, dim, x, y);
         double mean = 0, square = 0;
         for (size_t h = 0; h < HEADS; h++) {
             double trace = 0;
