@@ -14,9 +14,9 @@
  * A key that the call's bias hides by −∞ has no gate: it counts for nobody.
  *
  * From the query back, gates are added up until the sum reaches `most`: from there on all keys share its row, and no
- * sums are made; nor gates, but for the rest of a block. A worker's memory is linear in the keys of one sequence: keys
- * (and, backward, values) transposed, and its rows of scores. Weights are made again in the backward pass, from the
- * log-sum-exp. */
+ * sums are made; nor gates, but for the rest of a block. A worker's memory is linear in the keys of one sequence: its
+ * rows of scores, and the head's keys and values as products pass over them many times, transposed or as rows that lie
+ * next to each other, with their gradients. Weights are made again in the backward pass, from the log-sum-exp. */
 #ifndef LOCUS_ATTENTION_CONTEXTUAL_H
 #define LOCUS_ATTENTION_CONTEXTUAL_H
 

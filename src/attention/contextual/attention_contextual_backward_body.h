@@ -201,20 +201,28 @@ static void backward_row(contextual_worker *w, size_t row, size_t i) {
 
 /* ---- blocks of rows ---- */
 
+/* Rows of do' against the values: da. */
+static void begin_gradients(contextual_worker *w, size_t row, size_t rows) {
+    const attention_view *g = &w->job->turn.g_output;
+    const size_t dim = w->job->turn.value_dim;
+    gather_rows(query_row(w, g, w->span.query_first + row), g->token, rows, dim, w->g_output, w->ld_value);
+    multiply_columns(w, w->g_output, (ptrdiff_t)w->ld_value, rows, dim, w->value_columns, w->g_score);
+}
+
 /* Row i of gradients against keys that it sees, next to each other. */
 static void add_part_apart(const contextual_worker *w, size_t token, size_t i, const key_run *part) {
     const attention_turn *turn = &w->job->turn;
-    const real *query = query_row(w, &turn->query, token), *g_output = query_row(w, &turn->g_output, token);
-    const size_t width = part->high - part->low, at = w->span.key_first + part->low;
-    const real *weight = w->score + i * w->ld + part->low, *g = w->g_score + i * w->ld + part->low;
+    const ptrdiff_t ld_key = (ptrdiff_t)w->ld_key, ld_value = (ptrdiff_t)w->ld_value;
+    const size_t width = part->high - part->low, low = part->low;
+    const real *weight = w->score + i * w->ld + low, *g = w->g_score + i * w->ld + low;
     if (turn->wants_value)
-        w->kernels->gemm(width, turn->value_dim, 1, weight, 1, 0, g_output, 0, key_row(w, &turn->g_value, at),
-                         turn->g_value.token, true);
+        w->kernels->gemm(width, turn->value_dim, 1, weight, 1, 0, w->g_output + i * w->ld_value, 0,
+                         w->g_values + low * w->ld_value, ld_value, true);
     if (turn->wants_key)
-        w->kernels->gemm(width, turn->head_dim, 1, g, 1, 0, query, 0, key_row(w, &turn->g_key, at), turn->g_key.token,
-                         true);
+        w->kernels->gemm(width, turn->head_dim, 1, g, 1, 0, w->query + i * w->ld_key, 0, w->g_keys + low * w->ld_key,
+                         ld_key, true);
     if (turn->wants_query)
-        w->kernels->gemm(1, turn->head_dim, width, g, 0, 1, key_row(w, &turn->key, at), turn->key.token,
+        w->kernels->gemm(1, turn->head_dim, width, g, 0, 1, w->keys + low * w->ld_key, ld_key,
                          query_row(w, &turn->g_query, token), 0, true);
 }
 
@@ -232,7 +240,7 @@ static void add_block_apart(contextual_worker *w, size_t token, size_t rows) {
 
 static void add_block(contextual_worker *w, size_t token, size_t rows) {
     const attention_turn *turn = &w->job->turn;
-    const real *query = query_row(w, &turn->query, token), *g_output = query_row(w, &turn->g_output, token);
+    const ptrdiff_t ld = (ptrdiff_t)w->ld, ld_key = (ptrdiff_t)w->ld_key, ld_value = (ptrdiff_t)w->ld_value;
     real *g_query = query_row(w, &turn->g_query, token);
     for (size_t i = 0; turn->wants_query && i < rows; i++)
         memset(g_query + (ptrdiff_t)i * turn->g_query.token, 0, turn->head_dim * sizeof(real));
@@ -242,18 +250,18 @@ static void add_block(contextual_worker *w, size_t token, size_t rows) {
     }
     for (size_t key = seen_first(&w->all) / CONTEXTUAL_BLOCK * CONTEXTUAL_BLOCK; key < w->all.high;
          key += CONTEXTUAL_BLOCK) {
-        const size_t width = smaller(w->all.high - key, CONTEXTUAL_BLOCK), at = w->span.key_first + key;
+        const size_t width = smaller(w->all.high - key, CONTEXTUAL_BLOCK);
         if (!locus_attention_seen_any(&w->all, key, width))
             continue;
         if (turn->wants_value)
-            w->kernels->gemm(width, turn->value_dim, rows, w->score + key, 1, (ptrdiff_t)w->ld, g_output,
-                             turn->g_output.token, key_row(w, &turn->g_value, at), turn->g_value.token, true);
+            w->kernels->gemm(width, turn->value_dim, rows, w->score + key, 1, ld, w->g_output, ld_value,
+                             w->g_values + key * w->ld_value, ld_value, true);
         if (turn->wants_key)
-            w->kernels->gemm(width, turn->head_dim, rows, w->g_score + key, 1, (ptrdiff_t)w->ld, query,
-                             turn->query.token, key_row(w, &turn->g_key, at), turn->g_key.token, true);
+            w->kernels->gemm(width, turn->head_dim, rows, w->g_score + key, 1, ld, w->query, ld_key,
+                             w->g_keys + key * w->ld_key, ld_key, true);
         if (turn->wants_query)
-            w->kernels->gemm(rows, turn->head_dim, width, w->g_score + key, (ptrdiff_t)w->ld, 1,
-                             key_row(w, &turn->key, at), turn->key.token, g_query, turn->g_query.token, true);
+            w->kernels->gemm(rows, turn->head_dim, width, w->g_score + key, ld, 1, w->keys + key * w->ld_key, ld_key,
+                             g_query, turn->g_query.token, true);
     }
 }
 
@@ -273,11 +281,9 @@ static void add_rows(contextual_worker *w, size_t token, size_t rows) {
 
 static void backward_block(contextual_worker *w, size_t row, size_t rows) {
     const contextual_job *job = w->job;
-    const attention_turn *turn = &job->turn;
     const size_t token = w->span.query_first + row;
     begin_block(w, row, rows);
-    multiply_columns(w, query_row(w, &turn->g_output, token), turn->g_output.token, rows, turn->value_dim,
-                     w->value_columns, w->g_score);
+    begin_gradients(w, row, rows);
     memset(w->g_table, 0, rows * job->ld_rows * sizeof(real));
     for (size_t i = 0; i < rows; i++)
         backward_row(w, row + i, i);
@@ -305,23 +311,32 @@ static bool sequence_is_finite(const contextual_worker *w) {
     return finite;
 }
 
+/* Rows [keys][ld] of the sequence become those of a view. */
+static void scatter_keys(const contextual_worker *w, const attention_view *view, size_t dim, const real *rows,
+                         size_t ld) {
+    for (size_t key = 0; key < w->span.key_count; key++)
+        memcpy(key_row(w, view, w->span.key_first + key), rows + key * ld, dim * sizeof(real));
+}
+
 static void backward_sequence(contextual_worker *w, size_t group) {
     const contextual_job *job = w->job;
     const attention_turn *turn = &job->turn;
     w->span = locus_plan_span(job->plan, w->sequence);
-    fill_columns(w, &turn->key, 0, w->span.key_count, turn->head_dim, w->key_columns);
-    fill_columns(w, &turn->value, 0, w->span.key_count, turn->value_dim, w->value_columns);
-    for (size_t t = w->span.key_first; t < w->span.key_first + w->span.key_count; t++) {
-        if (turn->wants_key)
-            memset(key_row(w, &turn->g_key, t), 0, turn->head_dim * sizeof(real));
-        if (turn->wants_value)
-            memset(key_row(w, &turn->g_value, t), 0, turn->value_dim * sizeof(real));
-    }
+    const size_t keys = w->span.key_count;
+    fill_columns(w, &turn->key, 0, keys, turn->head_dim, w->key_columns);
+    fill_columns(w, &turn->value, 0, keys, turn->value_dim, w->value_columns);
+    gather_keys(w, &turn->key, 0, keys, turn->head_dim, w->keys, w->ld_key);
+    memset(w->g_keys, 0, keys * w->ld_key * sizeof(real));
+    memset(w->g_values, 0, keys * w->ld_value * sizeof(real));
     for (w->head = w->kv_head * turn->group; w->head < (w->kv_head + 1) * turn->group; w->head++) {
         w->slot = job->slots_wanted ? job->slot_data + (w->head * job->groups + group) * job->slots.bytes : NULL;
         for (size_t row = 0; row < w->span.query_count && !locus_call_cancelled(); row += CONTEXTUAL_ROWS)
             backward_block(w, row, smaller(w->span.query_count - row, CONTEXTUAL_ROWS));
     }
+    if (turn->wants_key)
+        scatter_keys(w, &turn->g_key, turn->head_dim, w->g_keys, w->ld_key);
+    if (turn->wants_value)
+        scatter_keys(w, &turn->g_value, turn->value_dim, w->g_values, w->ld_value);
     w->finite = w->finite && sequence_is_finite(w);
 }
 

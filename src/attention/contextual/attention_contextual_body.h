@@ -15,46 +15,64 @@ typedef struct contextual_worker {
     const KERNELS *kernels;
     size_t head, kv_head, sequence;
     locus_sequence_span span;
-    size_t ld, ld_value; /* ld: contextual_row */
-    real *key_columns;   /* [keys/128][head_dim][128] */
-    real *value_columns; /* the same of values; backward */
-    real *score;         /* [CONTEXTUAL_ROWS][ld]: products, scores, weights */
-    real *g_score;       /* backward */
-    real *table;         /* [CONTEXTUAL_ROWS][ld_rows]: q·Eᵀ */
-    real *g_table;       /* backward */
-    real *sum;           /* [CONTEXTUAL_ROWS][ld_value]; forward */
-    real *keep;          /* [ld] dropout's factors of a row */
-    real *gate, *part;   /* [ld] σ and f of a row's keys from `edge` on */
-    uint32_t *below;     /* [ld] ⌊p⌋ of them */
-    real *before;        /* [ld] a row's scores before factors and biases */
-    real *term;          /* [128] */
-    real *bias;          /* [ld] of the row that was last taken, at the keys that it sees; with a bias */
-    real *weight;        /* [ld] a row of weights, where these are asked for */
-    double *bias_sum;    /* [CONTEXTUAL_BIAS_ROWS][ld]; backward, with a bias */
-    size_t edge;         /* keys of the row before it stand at `most` */
+    size_t ld, ld_key, ld_value; /* ld: contextual_row */
+    real *key_columns;           /* [keys/128][head_dim][128] */
+    real *value_columns;         /* the same of values; backward */
+    real *keys, *g_keys;         /* [keys][ld_key] of the head, next to each other; backward */
+    real *values;                /* [keys][ld_value], the same; forward */
+    real *g_values;              /* backward */
+    real *query;                 /* [CONTEXTUAL_ROWS][ld_key] the block's queries */
+    real *g_output;              /* [CONTEXTUAL_ROWS][ld_value]; backward */
+    real *score;                 /* [CONTEXTUAL_ROWS][ld]: products, scores, weights */
+    real *g_score;               /* backward */
+    real *table;                 /* [CONTEXTUAL_ROWS][ld_rows]: q·Eᵀ */
+    real *g_table;               /* backward */
+    real *sum;                   /* [CONTEXTUAL_ROWS][ld_value]; forward */
+    real *keep;                  /* [ld] dropout's factors of a row */
+    real *gate, *part;           /* [ld] σ and f of a row's keys from `edge` on */
+    uint32_t *below;             /* [ld] ⌊p⌋ of them */
+    real *before;                /* [ld] a row's scores before factors and biases */
+    real *term;                  /* [128] */
+    real *bias;                  /* [ld] of the row that was last taken, at the keys that it sees; with a bias */
+    real *weight;                /* [ld] a row of weights, where these are asked for */
+    double *bias_sum;            /* [CONTEXTUAL_BIAS_ROWS][ld]; backward, with a bias */
+    size_t edge;                 /* keys of the row before it stand at `most` */
     real total[CONTEXTUAL_ROWS];
     attention_seen seen[CONTEXTUAL_ROWS], all; /* of each row, and of all together */
     char *slot;                                /* or NULL */
     bool apart, finite;                        /* backward: see add_block_apart */
 } contextual_worker;
 
-/* Numbers of a row in scratch: the keys of the longest sequence, padded. A bias may have keys where no sequence has. */
-static size_t contextual_row(const contextual_job *job) {
+/* Keys of the longest sequence, in whole blocks. A bias may have keys where no sequence has. */
+static size_t contextual_keys(const contextual_job *job) {
     return padded(job->max_keys > 0 ? job->max_keys : 1, CONTEXTUAL_BLOCK);
+}
+
+/* Numbers of a row in scratch: these keys, and a bit more, so that the rows of a block do not lie a power of two apart
+ * and share a few sets of the first cache level. */
+static size_t contextual_row(const contextual_job *job) {
+    return contextual_keys(job) + 16;
 }
 
 static size_t carve_worker(const contextual_job *job, char *base, contextual_worker *w) {
     attention_carver carver = {base, 0};
     const attention_turn *turn = &job->turn;
     const bool backward = turn->pass == LOCUS_PASS_BACKWARD;
-    const size_t ld = contextual_row(job), rows = CONTEXTUAL_ROWS;
+    const size_t keys = contextual_keys(job), ld = contextual_row(job), rows = CONTEXTUAL_ROWS;
     memset(w, 0, sizeof *w);
     w->job = job;
     w->kernels = KERNELS_GET();
     w->ld = ld;
+    w->ld_key = padded(turn->head_dim, LOCUS_ALIGNMENT / sizeof(real));
     w->ld_value = padded(turn->value_dim, LOCUS_ALIGNMENT / sizeof(real));
-    w->key_columns = locus_attention_carve(&carver, ld * turn->head_dim, sizeof(real));
-    w->value_columns = locus_attention_carve(&carver, backward ? ld * turn->value_dim : 0, sizeof(real));
+    w->key_columns = locus_attention_carve(&carver, keys * turn->head_dim, sizeof(real));
+    w->value_columns = locus_attention_carve(&carver, backward ? keys * turn->value_dim : 0, sizeof(real));
+    w->keys = locus_attention_carve(&carver, backward ? keys * w->ld_key : 0, sizeof(real));
+    w->g_keys = locus_attention_carve(&carver, backward ? keys * w->ld_key : 0, sizeof(real));
+    w->values = locus_attention_carve(&carver, backward ? 0 : keys * w->ld_value, sizeof(real));
+    w->g_values = locus_attention_carve(&carver, backward ? keys * w->ld_value : 0, sizeof(real));
+    w->query = locus_attention_carve(&carver, rows * w->ld_key, sizeof(real));
+    w->g_output = locus_attention_carve(&carver, backward ? rows * w->ld_value : 0, sizeof(real));
     w->score = locus_attention_carve(&carver, rows * ld, sizeof(real));
     w->g_score = locus_attention_carve(&carver, backward ? rows * ld : 0, sizeof(real));
     w->table = locus_attention_carve(&carver, rows * job->ld_rows, sizeof(real));
@@ -86,6 +104,12 @@ static real *query_row(const contextual_worker *w, const attention_view *view, s
 
 static real *key_row(const contextual_worker *w, const attention_view *view, size_t token) {
     return row_of(view, w->sequence, w->span.key_first, token, w->kv_head);
+}
+
+/* Rows that lie apart become rows of scratch: products pass over them many times. */
+static void gather_rows(const real *from, ptrdiff_t stride, size_t rows, size_t dim, real *to, size_t ld) {
+    for (size_t i = 0; i < rows; i++, from += stride, to += ld)
+        memcpy(to, from, dim * sizeof(real));
 }
 
 /* ---- blocks of keys ---- */
@@ -158,6 +182,13 @@ static void fill_columns(const contextual_worker *w, const attention_view *view,
         for (size_t d = 0; width < CONTEXTUAL_BLOCK && d < dim; d++)
             memset(block + d * CONTEXTUAL_BLOCK + width, 0, (CONTEXTUAL_BLOCK - width) * sizeof(real));
     }
+}
+
+/* Rows become [keys][ld], of keys [first, end). */
+static void gather_keys(const contextual_worker *w, const attention_view *view, size_t first, size_t end, size_t dim,
+                        real *rows, size_t ld) {
+    if (first < end)
+        gather_rows(key_row(w, view, w->span.key_first + first), view->token, end - first, dim, rows + first * ld, ld);
 }
 
 /* out[rows][ld] = left · columns, over the blocks that a row sees. */
@@ -304,8 +335,8 @@ static void begin_block(contextual_worker *w, size_t row, size_t rows) {
         w->seen[i] = locus_attention_see(&job->sight, w->sequence, &w->span, row + i);
         w->all = locus_attention_seen_join(&w->all, &w->seen[i]);
     }
-    multiply_columns(w, query_row(w, &job->turn.query, token), job->turn.query.token, rows, dim, w->key_columns,
-                     w->score);
+    gather_rows(query_row(w, &job->turn.query, token), job->turn.query.token, rows, dim, w->query, w->ld_key);
+    multiply_columns(w, w->query, (ptrdiff_t)w->ld_key, rows, dim, w->key_columns, w->score);
     w->kernels->gemm(rows, job->ld_rows, dim, query_row(w, &job->raw_query, token), job->raw_query.token, 1,
                      (const real *)(const void *)job->row_columns, (ptrdiff_t)job->ld_rows, w->table,
                      (ptrdiff_t)job->ld_rows, false);
@@ -364,8 +395,8 @@ static void forward_sums_apart(contextual_worker *w, size_t row, size_t rows) {
         for (size_t r = 2; r-- > 0;)
             for (key_run part = {0, 0}; next_part(w, &runs[r], &part);)
                 w->kernels->gemm(1, turn->value_dim, part.high - part.low, w->score + i * w->ld + part.low, 0, 1,
-                                 key_row(w, &turn->value, w->span.key_first + part.low), turn->value.token,
-                                 w->sum + i * w->ld_value, 0, true);
+                                 w->values + part.low * w->ld_value, (ptrdiff_t)w->ld_value, w->sum + i * w->ld_value,
+                                 0, true);
     }
 }
 
@@ -377,8 +408,8 @@ static void forward_sums(contextual_worker *w, size_t row, size_t rows) {
         const size_t width = smaller(w->all.high - key, CONTEXTUAL_BLOCK);
         if (locus_attention_seen_any(&w->all, key, width))
             w->kernels->gemm(rows, turn->value_dim, width, w->score + key, (ptrdiff_t)w->ld, 1,
-                             key_row(w, &turn->value, w->span.key_first + key), turn->value.token, w->sum,
-                             (ptrdiff_t)w->ld_value, true);
+                             w->values + key * w->ld_value, (ptrdiff_t)w->ld_value, w->sum, (ptrdiff_t)w->ld_value,
+                             true);
     }
     if (w->kernels->dot(rows * w->ld_value, w->sum, w->sum) * 0 != 0)
         forward_sums_apart(w, row, rows);
@@ -408,8 +439,9 @@ static void forward_piece(contextual_worker *w, const attention_piece *piece) {
     /* With documents, or keys that are kept, rows between may see more than the first and the last. */
     const bool plain = !job->sight.ranges && job->sight.keep == 0 && first.low < first.high;
     const size_t low = plain ? first.low / CONTEXTUAL_BLOCK * CONTEXTUAL_BLOCK : 0;
-    fill_columns(w, &job->turn.key, low, job->sight.ranges ? w->span.key_count : last.high, job->turn.head_dim,
-                 w->key_columns);
+    const size_t high = job->sight.ranges ? w->span.key_count : last.high;
+    fill_columns(w, &job->turn.key, low, high, job->turn.head_dim, w->key_columns);
+    gather_keys(w, &job->turn.value, low, high, job->turn.value_dim, w->values, w->ld_value);
     for (size_t row = 0; row < piece->count && !locus_call_cancelled(); row += CONTEXTUAL_ROWS)
         forward_block(w, piece->first + row, smaller(piece->count - row, CONTEXTUAL_ROWS));
 }

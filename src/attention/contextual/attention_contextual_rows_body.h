@@ -22,13 +22,11 @@ static void add_bias_row(contextual_worker *w, const attention_bias_rectangle *p
 }
 
 static void add_bias_head(contextual_worker *w, const attention_bias_rectangle *place) {
-    const attention_turn *turn = &w->job->turn;
     const size_t end = smaller(place->end_row, w->span.query_count);
     for (size_t row = place->first_row; row < end && !locus_call_cancelled(); row += CONTEXTUAL_ROWS) {
         const size_t rows = smaller(end - row, CONTEXTUAL_ROWS);
         begin_block(w, row, rows);
-        multiply_columns(w, query_row(w, &turn->g_output, w->span.query_first + row), turn->g_output.token, rows,
-                         turn->value_dim, w->value_columns, w->g_score);
+        begin_gradients(w, row, rows);
         for (size_t i = 0; i < rows; i++)
             add_bias_row(w, place, row + i, i);
     }
