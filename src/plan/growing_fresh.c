@@ -3,9 +3,9 @@
  * needs is that of the step before. One lock guards the lists of all positions; it is held for a few instructions, and
  * never while anything is placed. */
 #include "plan/growing_inside.h"
-#include "plan/placing.h"
 
 #include "core/error.h"
+#include "spec/levels.h"
 
 #include <math.h>
 #include <pthread.h>
