@@ -55,18 +55,6 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     return LOCUS_OK;
 }
 
-static void fill(const void *own, size_t head, size_t count, const double *distance, double *values) {
-    const double slope = ((const locus_alibi *)own)->slopes[head];
-    for (size_t i = 0; i < count; i++)
-        values[i] = -slope * distance[i];
-}
-
-static void round_all(const void *own, size_t head, size_t count, const double *distance, float *values) {
-    const double slope = ((const locus_alibi *)own)->slopes[head];
-    for (size_t i = 0; i < count; i++)
-        values[i] = (float)(-slope * distance[i]);
-}
-
 static const void *row(const locus_score_term *term, const locus_score_call *call, void *scratch) {
     return locus_distance_table_row(&((const locus_alibi_term *)term)->table, call, scratch);
 }
@@ -87,7 +75,7 @@ static locus_status place(const void *bound, const locus_places *places, locus_o
     locus_alibi_term *own = placed->own;
     *own = (locus_alibi_term){.base = {&score_class, LOCUS_SCORE_BIAS},
                               .alibi = alibi,
-                              .table = {.fill = fill, .own = alibi, .heads = alibi->heads, .round = round_all}};
+                              .table = {.slopes = alibi->slopes, .heads = alibi->heads}};
     placed->score = &own->base;
     return locus_distance_table_create(&own->table, places, memory, error);
 }

@@ -4,6 +4,31 @@
 
 #include "spec/form_writer.h"
 
+/* ---- numbers that fall with the distance ---- */
+
+static void fall(double slope, size_t count, const double *distance, double *values) {
+    for (size_t i = 0; i < count; i++)
+        values[i] = -slope * distance[i];
+}
+
+static void fall_rounded(double slope, size_t count, const double *distance, float *values) {
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)(-slope * distance[i]);
+}
+
+static void fall_by_steps(double slope, size_t count, const int32_t *steps, float *values) {
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)(-slope * (double)steps[i]);
+}
+
+static void fill_values(const locus_distance_table *table, size_t head, size_t count, const double *distance,
+                        double *values) {
+    if (table->slopes)
+        fall(table->slopes[head], count, distance, values);
+    else
+        table->fill(table->own, head, count, distance, values);
+}
+
 /* ---- making ---- */
 
 /* Of distances 0, 1, 2, … */
@@ -45,12 +70,12 @@ static locus_status fill_numbers(locus_distance_table *table, locus_owned *memor
     const size_t numbers = table->heads * table->count;
     const bool whole = rows->whole && !rows->directed, shorter = whole && last_of(table) + 1 < (double)rows->cells;
     locus_owned passing = {0};
-    double *wide = table->round ? NULL : locus_owned_get(memory, numbers, sizeof *wide);
+    double *wide = table->slopes ? NULL : locus_owned_get(memory, numbers, sizeof *wide);
     double *list = shorter && wide ? locus_owned_get(&passing, (size_t)last_of(table) + 1, sizeof *list) : NULL;
     float *narrow = locus_owned_get(memory, numbers, sizeof *narrow);
-    const bool fits = narrow && (table->round || (wide && (list || !shorter)));
-    for (size_t h = 0; fits && table->round && h < table->heads; h++)
-        table->round(table->own, h, rows->cells, rows->distance, narrow + h * rows->cells);
+    const bool fits = narrow && (table->slopes || (wide && (list || !shorter)));
+    for (size_t h = 0; fits && table->slopes && h < table->heads; h++)
+        fall_rounded(table->slopes[h], rows->cells, rows->distance, narrow + h * rows->cells);
     for (size_t h = 0; fits && wide && rows->cells == 0 && h < table->heads; h++)
         fill_list(table, h, table->count, wide + h * table->count);
     for (size_t i = 0; fits && wide && rows->cells == 0 && i < numbers; i++)
@@ -65,12 +90,12 @@ static locus_status fill_numbers(locus_distance_table *table, locus_owned *memor
 
 locus_status locus_distance_table_create(locus_distance_table *table, const locus_places *places, locus_owned *memory,
                                          locus_error *error) {
-    const size_t tables = table->heads * (table->round ? 1 : 2) + table->more;
+    const size_t tables = table->heads * (table->slopes ? 1 : 2) + table->more;
     locus_status status = locus_score_rows_create(&table->rows, places, tables, table->directed, memory, error);
     if (status != LOCUS_OK)
         return status;
     const locus_score_rows *rows = &table->rows;
-    const bool listed = rows->cells == 0 && !table->round && !rows->directed && rows->whole;
+    const bool listed = rows->cells == 0 && !table->slopes && !rows->directed && rows->whole;
     table->count = rows->cells;
     if (listed && last_of(table) + 1 < locus_score_list_most(places, tables))
         table->count = (size_t)last_of(table) + 1;
@@ -110,13 +135,22 @@ static void compute(const locus_distance_table *table, size_t head, const locus_
     double distance[LOCUS_SCORE_RUN], values[LOCUS_SCORE_RUN];
     float *narrow = out;
     locus_score_rows_distance(&table->rows, call, distance);
-    if (call->dtype == LOCUS_FLOAT32 && table->round) {
-        table->round(table->own, head, call->count, distance, narrow);
-        return;
-    }
-    table->fill(table->own, head, call->count, distance, call->dtype == LOCUS_FLOAT64 ? out : values);
+    fill_values(table, head, call->count, distance, call->dtype == LOCUS_FLOAT64 ? out : values);
     for (size_t j = 0; call->dtype == LOCUS_FLOAT32 && j < call->count; j++)
         narrow[j] = (float)values[j];
+}
+
+/* A float row without cells whose numbers fall with the distance. */
+static void fall_along(const locus_distance_table *table, size_t head, const locus_score_call *call, float *out) {
+    int32_t steps[LOCUS_SCORE_RUN];
+    double distance[LOCUS_SCORE_RUN];
+    if (locus_distances_fit(table->rows.distances)) {
+        locus_distances_steps(table->rows.distances, call, steps);
+        fall_by_steps(table->slopes[head], call->count, steps, out);
+    } else {
+        locus_score_rows_distance(&table->rows, call, distance);
+        fall_rounded(table->slopes[head], call->count, distance, out);
+    }
 }
 
 const void *locus_distance_table_row(const locus_distance_table *table, const locus_score_call *call, void *scratch) {
@@ -135,6 +169,8 @@ const void *locus_distance_table_row(const locus_distance_table *table, const lo
         for (locus_score_call piece = locus_score_before(call); locus_score_next(call, &piece);) {
             if (listed)
                 look_up(table, first, &piece, out);
+            else if (single && table->slopes)
+                fall_along(table, head, &piece, (float *)(void *)out);
             else
                 compute(table, head, &piece, out);
             out += piece.count * locus_dtype_size(call->dtype);
@@ -151,7 +187,7 @@ const double *locus_distance_table_values(const locus_distance_table *table, con
         return table->wide;
     double *made = locus_form_take(writer, table->heads * form->cells, sizeof *made);
     for (size_t h = 0; made && h < table->heads; h++)
-        table->fill(table->own, h, form->cells, form->distance, made + h * form->cells);
+        fill_values(table, h, form->cells, form->distance, made + h * form->cells);
     return made;
 }
 

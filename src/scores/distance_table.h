@@ -15,17 +15,17 @@
 
 /* The numbers of a head at some distances (with a sign if they are directed). */
 typedef void locus_distance_fill(const void *own, size_t head, size_t count, const double *distance, double *values);
-typedef void locus_distance_round(const void *own, size_t head, size_t count, const double *distance, float *values);
 
 typedef struct locus_distance_table {
     /* Given. */
     locus_distance_fill *fill;
     const void *own;
-    size_t heads;                /* 1: all heads are alike */
-    bool directed;               /* positions are on `seq`: distances are key − query */
-    locus_distance_round *round; /* numbers that are quickly made, as floats: only these are kept, by cell; or NULL */
-    double settled; /* at whole distances from here on they are all the same; 0: there is no such distance */
-    size_t more;    /* numbers that the term keeps for each cell besides */
+    const double *slopes; /* [heads] instead: numbers are −slope · distance; these are quickly made, so that floats by
+                             cell are all that is kept */
+    size_t heads;         /* 1: all heads are alike */
+    bool directed;        /* positions are on `seq`: distances are key − query */
+    double settled;       /* at whole distances from here on they are all the same; 0: there is no such distance */
+    size_t more;          /* numbers that the term keeps for each cell besides */
     /* Made. */
     locus_score_rows rows;
     size_t count;       /* numbers for a head, or 0 */
