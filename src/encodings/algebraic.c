@@ -213,7 +213,7 @@ static locus_status place_operators(const locus_algebraic *own, const locus_plac
         const locus_algebraic_part *part = &own->parts[i];
         parts[i] = (locus_operator_part){.first = part->first, .count = part->dim};
         status = part->tree ? locus_tree_place(part->tree, places, i, memory, &parts[i].whole, error)
-                            : locus_rotary_place(part->rotary, &places->items[i], memory, &parts[i].local, error);
+                            : locus_rotary_place(part->rotary, places, i, memory, &parts[i].local, error);
     }
     return status == LOCUS_OK ? locus_product_place(parts, own->count, own->heads, places, memory, placed, error)
                               : status;

@@ -252,7 +252,7 @@ static locus_status place(const void *bound, const locus_places *places, locus_o
     const locus_rotary *rotary = NULL;
     locus_status status = choose(own, places, &rotary, memory, error);
     if (status == LOCUS_OK)
-        status = locus_rotary_place(rotary, places->items, memory, &placed->query_key, error);
+        status = locus_rotary_place(rotary, places, 0, memory, &placed->query_key, error);
     placed->value = own->values ? placed->query_key : NULL;
     return status;
 }

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "kernels/kernels.h"
+#include "spec/levels.h"
 
 #include <math.h>
 
@@ -102,7 +103,10 @@ static const locus_embedding_class embedding_class = {.scratch_bytes = scratch_b
 
 static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
                           locus_error *error) {
-    const locus_placement *placement = &places->items[0];
+    const locus_placement *placement = NULL;
+    const locus_status status = locus_levels_get(places, &placement, memory, error);
+    if (status != LOCUS_OK)
+        return status;
     locus_sinusoidal_embedding *own = placed->own;
     own->base.class = &embedding_class;
     own->sinusoidal = bound;

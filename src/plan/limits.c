@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/sized.h"
 #include "plan/plan_access.h"
+#include "spec/levels.h"
 
 #include <stdint.h>
 
@@ -145,14 +146,25 @@ static void widen_side(const locus_token_side *side, size_t tokens) {
 }
 
 /* One sequence is as long as any. */
-static void widen_places(const locus_places *places, const locus_limits *limits) {
-    for (size_t c = 0; c < places->count; c++) {
-        const locus_placement *placement = &places->items[c];
+static void widen_items(const locus_placement *items, size_t count, const locus_limits *limits) {
+    for (size_t c = 0; c < count; c++) {
+        const locus_placement *placement = &items[c];
         widen_side(&placement->query, limits->queries);
         widen_side(&placement->key, limits->keys);
         *(locus_sequence_span *)(uintptr_t)placement->spans =
             (locus_sequence_span){0, limits->longest_query, 0, limits->longest_key};
     }
+}
+
+/* With the copies that are split in levels. */
+static locus_status widen_places(const locus_places *places, const locus_limits *limits, locus_error *error) {
+    const locus_placement *split = NULL;
+    const locus_status status = locus_levels_get(places, &split, NULL, error);
+    if (status != LOCUS_OK)
+        return status;
+    widen_items(places->items, places->count, limits);
+    widen_items(split, places->count, limits);
+    return LOCUS_OK;
 }
 
 static void widen_local(const locus_operator *op, const locus_limits *limits) {
@@ -166,14 +178,17 @@ static void widen_whole(const locus_whole_operator *op, const locus_limits *limi
 }
 
 /* The plan's ground is nobody else's: its positions were made for it. */
-static void widen(locus_plan *plan, const locus_limits *limits) {
+static locus_status widen(locus_plan *plan, const locus_limits *limits, locus_error *error) {
     plan->limits = limits;
-    widen_places(&plan->places, limits);
+    const locus_status status = widen_places(&plan->places, limits, error);
+    if (status != LOCUS_OK)
+        return status;
     widen_local(plan->query_key, limits); /* values are turned by the same, or by none */
     widen_whole(plan->query_key_whole, limits);
     for (size_t i = 0; i < plan->score_count; i++)
         if (plan->scores[i]->class->widen)
             plan->scores[i]->class->widen((locus_score_term *)(uintptr_t)plan->scores[i], limits);
+    return LOCUS_OK;
 }
 
 /* ---- all of it ---- */
@@ -195,7 +210,7 @@ static locus_status make_plan(locus_limit_plan *own, const locus_binding *bindin
     if (status == LOCUS_OK)
         status = locus_plan_create_with(&own->plan, binding, queries, keys, &options, error);
     if (status == LOCUS_OK)
-        widen(own->plan, &own->limits);
+        status = widen(own->plan, &own->limits, error);
     locus_positions_destroy(&queries);
     locus_positions_destroy(&keys);
     return status;

@@ -3,7 +3,6 @@
 #include "plan/placing.h"
 
 #include "core/error.h"
-#include "spec/levels.h"
 
 #include <math.h>
 #include <string.h>
@@ -221,9 +220,7 @@ static locus_status create_placement(locus_placement *placement, locus_side_sour
         placement->key = placement->query;
     for (size_t i = 0; i < SIDES && status == LOCUS_OK; i++)
         measure_reach(placement, &sources[i]);
-    if (status == LOCUS_OK)
-        status = collect_spans(placement, queries, keys, memory, error);
-    return status == LOCUS_OK && !tree ? locus_levels_split(placement, shared, memory, error) : status;
+    return status == LOCUS_OK ? collect_spans(placement, queries, keys, memory, error) : status;
 }
 
 /* Whole positions beside real ones are real, too. */

@@ -208,14 +208,47 @@ static locus_status split_reals(locus_placement *placement, bool shared, locus_o
     return status;
 }
 
-/* ---- either of them ---- */
+/* ---- all coordinates ---- */
 
-locus_status locus_levels_split(locus_placement *placement, bool shared, locus_owned *memory, locus_error *error) {
+static locus_status split(locus_placement *placement, bool shared, locus_owned *memory, locus_error *error) {
     const locus_status status =
         (placement->query.reals ? split_reals : split_integers)(placement, shared, memory, error);
     if (status == LOCUS_OK && shared) {
         placement->key.coarse = placement->query.coarse;
         placement->key.fine = placement->query.fine;
     }
+    return status;
+}
+
+typedef struct locus_levels {
+    const locus_placement *items;
+} locus_levels;
+
+static locus_status make(const void *request, void *table, locus_owned *memory, locus_error *error) {
+    const locus_places *places = request;
+    locus_placement *items = locus_owned_get(memory, places->count, sizeof *items);
+    if (!items)
+        return locus_owned_fail(error, places->count, sizeof *items);
+    memcpy(items, places->items, places->count * sizeof *items);
+    ((locus_levels *)table)->items = items;
+    locus_status status = LOCUS_OK;
+    for (size_t c = 0; c < places->count && status == LOCUS_OK; c++)
+        if (items[c].coordinate.kind != LOCUS_COORDINATE_TREE)
+            status = split(&items[c], places->shared, memory, error);
+    return status;
+}
+
+static const locus_table_kind levels_kind = {sizeof(locus_levels), make};
+
+locus_status locus_levels_get(const locus_places *places, const locus_placement **items, locus_owned *memory,
+                              locus_error *error) {
+    *items = places->items;
+    if (places->grows)
+        return LOCUS_OK;
+    const locus_table_asked asked = {&levels_kind, NULL, 0, places};
+    const void *found = NULL;
+    const locus_status status = locus_tables_get(places->tables, &asked, memory, &found, error);
+    if (status == LOCUS_OK)
+        *items = ((const locus_levels *)found)->items;
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Splits the values of a coordinate in two levels (placement.h), for angle tables. */
+/* Values in two levels (placement.h), for those who need angle tables: to sort scattered positions takes longer than
+ * all else that is known of places. */
 #ifndef LOCUS_LEVELS_H
 #define LOCUS_LEVELS_H
 
@@ -11,7 +12,9 @@ size_t locus_blocks_sort(int64_t *blocks, size_t count);
 /* Where a block stands among them. */
 uint32_t locus_blocks_find(const int64_t *blocks, size_t count, int64_t block);
 
-/* Of a coordinate that is no tree. `shared`: keys stand where queries stand. */
-locus_status locus_levels_split(locus_placement *placement, bool shared, locus_owned *memory, locus_error *error);
+/* The coordinates of places with their values split, but for trees: copies, made once for all who ask, which live as
+ * long as the places' tables, or in `memory` where there are none. A cache's own are split as they stand. */
+locus_status locus_levels_get(const locus_places *places, const locus_placement **items, locus_owned *memory,
+                              locus_error *error);
 
 #endif

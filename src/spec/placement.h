@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the tokens of a plan stand, prepared for all of its encodings: spans of sequences, the tokens in use, and for
- * each coordinate of the group the tokens' values, split in two levels for angle tables; for trees one trie of queries
- * and keys together.
+ * each coordinate of the group the tokens' values; for trees one trie of queries and keys together. For angle tables
+ * values are split in two levels, where somebody asks for it (levels.h):
  *
  *   p = 64·c + f, 0 ≤ f < 64 (floor division)
  *
@@ -36,8 +36,8 @@ typedef struct locus_token_side {
     bool consecutive; /* in every sequence positions rise by one */
     const uint32_t
         *ahead; /* [tokens], if not consecutive: how many tokens from here on, this one included, rise by one */
-    const uint32_t *coarse;           /* [tokens] index into locus_placement.coarse; NULL with fine on trees */
-    const uint32_t *fine;             /* [tokens] */
+    const uint32_t *coarse;           /* [tokens] index into locus_placement.coarse; else NULL (levels.h) */
+    const uint32_t *fine;             /* [tokens] the same */
     const locus_sequence_span *spans; /* [sequences]: the placement's, of whose keys or queries the tokens are */
     size_t sequences;
     bool keys;
@@ -50,7 +50,7 @@ typedef struct locus_placement {
     size_t sequences;
     const locus_sequence_span *spans;
     locus_token_side query, key;
-    const int64_t *coarse;      /* [coarse_count] */
+    const int64_t *coarse;      /* [coarse_count]; NULL without levels (levels.h) */
     const double *coarse_reals; /* instead, of real positions: 64c or p, each distinct one; else NULL */
     size_t coarse_count;
     double reach;   /* max |p| over queries and keys */

@@ -6,6 +6,7 @@
 #include "plan/ground.h"
 #include "plan/placing.h"
 #include "spec/distinct.h"
+#include "spec/levels.h"
 
 enum { SEQUENCES = 5, MOST = 400, AXES = 2 };
 
@@ -251,8 +252,11 @@ static void check_case(const locus_group *group, size_t axes, int64_t reach, siz
     const laid *second = shared ? &queries : &keys;
     rig_ok(locus_places_create(&places, queries.positions, second->positions, &memory, error));
     assert_true(places.count == axes && places.shared == shared);
+    const locus_placement *split = NULL;
+    rig_ok(locus_levels_get(&places, &split, &memory, error));
     for (size_t axis = 0; axis < axes; axis++) {
-        const locus_placement *placement = &places.items[axis];
+        const locus_placement *placement = &split[axis];
+        assert_null(places.items[axis].coarse);
         const bool is_real = placement->query.reals != NULL;
         bool seen[2 * MOST + 1] = {false};
         check_side(&queries, axes, axis, is_real, placement, &placement->query, seen);

@@ -4,6 +4,7 @@
 
 #include "algebra/positions_access.h"
 #include "plan/placing.h"
+#include "spec/levels.h"
 
 enum { MOST = 512 };
 
@@ -139,7 +140,8 @@ static void test_placement(void **state) {
     locus_places places;
     locus_owned memory = {0};
     rig_ok(locus_places_create(&places, queries, keys, &memory, error));
-    const locus_placement *p = &places.items[0];
+    const locus_placement *p = NULL;
+    rig_ok(locus_levels_get(&places, &p, &memory, error));
     const double want[] = {-3.25, 0, 0.5, 64, 128}; /* 10 = 0 + 10, 70 = 64 + 6 */
     assert_int_equal(p->coarse_count, 5);
     assert_memory_equal(p->coarse_reals, want, sizeof want);

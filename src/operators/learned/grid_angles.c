@@ -71,7 +71,7 @@ locus_status locus_grid_place(const void *bound, const locus_places *places, loc
     const locus_grid_angles *own = bound;
     locus_status status = LOCUS_OK;
     if (locus_places_ask(places, LOCUS_SITE_QUERY_KEY))
-        status = locus_rotary_place(&own->rotary, places->items, memory, &placed->query_key, error);
+        status = locus_rotary_place(&own->rotary, places, 0, memory, &placed->query_key, error);
     return status == LOCUS_OK ? locus_turning_place(&own->turning, places, memory, placed, error) : status;
 }
 

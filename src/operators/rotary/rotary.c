@@ -3,6 +3,7 @@
 #include "operators/rotary/rotary.h"
 
 #include "core/error.h"
+#include "spec/levels.h"
 
 /* ---- scratch ---- */
 
@@ -206,11 +207,16 @@ locus_status locus_rotary_begin(const locus_rotary *rotary, const locus_placemen
     return LOCUS_OK;
 }
 
-locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placement *placement, locus_owned *memory,
-                                const locus_operator **placed, locus_error *error) {
+locus_status locus_rotary_place(const locus_rotary *rotary, const locus_places *places, size_t first,
+                                locus_owned *memory, const locus_operator **placed, locus_error *error) {
+    const locus_placement *placement = NULL;
     locus_rotary_operator *op = NULL;
     locus_angle_table *angles = NULL;
-    locus_status status = locus_rotary_begin(rotary, placement, memory, &op, &angles, error);
+    locus_status status = locus_levels_get(places, &placement, memory, error);
+    if (status != LOCUS_OK)
+        return status;
+    placement += first;
+    status = locus_rotary_begin(rotary, placement, memory, &op, &angles, error);
     if (status == LOCUS_OK)
         status = check_steps(rotary, placement, error);
     for (size_t axis = 0; axis < rotary->axes && status == LOCUS_OK; axis++)

@@ -152,9 +152,9 @@ typedef struct locus_rotary_operator {
 /* The frequencies base^(−2i/r), i < r/2. */
 void locus_rotary_frequencies(double base, size_t rotated, size_t pairs, double *theta);
 
-/* `placement` are the rotary's axes, or its one coordinate. */
-locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placement *placement, locus_owned *memory,
-                                const locus_operator **placed, locus_error *error);
+/* On coordinate `first`, and those behind it as far as the rotary has axes. */
+locus_status locus_rotary_place(const locus_rotary *rotary, const locus_places *places, size_t first,
+                                locus_owned *memory, const locus_operator **placed, locus_error *error);
 
 /* `first` says which tokens there are; `given` outlives the operator. */
 locus_status locus_rotary_place_given(const locus_rotary *rotary, const locus_placement *first,
