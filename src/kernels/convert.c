@@ -105,12 +105,18 @@ static void store(const run *r, size_t first, size_t count, const double *values
     }
 }
 
-/* Floats to doubles, the way of parameters into a binding: what is next to each other needs no blocks. */
-static bool widen_dense(const run *r, size_t count) {
+/* The ways of parameters into a binding: what is next to each other needs no blocks. */
+static bool convert_dense(const run *r, size_t count) {
     const float *from = (const float *)(const void *)r->from;
     double *to = (double *)(void *)r->to;
-    const bool dense = r->from_stride == (ptrdiff_t)sizeof *from && r->to_stride == (ptrdiff_t)sizeof *to;
-    if (r->from_type != LOCUS_FLOAT32 || r->to_type != LOCUS_FLOAT64 || !dense || (uintptr_t)from % sizeof *from != 0 ||
+    const size_t from_size = locus_dtype_size(r->from_type), to_size = locus_dtype_size(r->to_type);
+    if (r->from_stride != (ptrdiff_t)from_size || r->to_stride != (ptrdiff_t)to_size)
+        return false;
+    if (r->from_type == r->to_type) {
+        memmove(r->to, r->from, count * to_size); /* the views may be the same */
+        return true;
+    }
+    if (r->from_type != LOCUS_FLOAT32 || r->to_type != LOCUS_FLOAT64 || (uintptr_t)from % sizeof *from != 0 ||
         (uintptr_t)to % sizeof *to != 0)
         return false;
     for (size_t i = 0; i < count; i++)
@@ -120,7 +126,7 @@ static bool widen_dense(const run *r, size_t count) {
 
 static void convert_run(const run *r, size_t count) {
     double values[BLOCK];
-    if (widen_dense(r, count))
+    if (convert_dense(r, count))
         return;
     for (size_t first = 0; first < count; first += BLOCK) {
         const size_t left = count - first, block = left < BLOCK ? left : BLOCK;

@@ -83,7 +83,7 @@ static size_t count_values(const locus_parameter *parameters, size_t count) {
 static locus_status take_values(locus_bound *bound, const locus_parameter *parameters, size_t count,
                                 const locus_tensor *tensors, const double **each, locus_error *error) {
     bound->count = count_values(parameters, count);
-    double *values = locus_owned_get(&bound->memory, bound->count, sizeof *values);
+    double *values = locus_owned_take(&bound->memory, bound->count, sizeof *values);
     if (!values)
         return locus_owned_fail(error, bound->count, sizeof *values);
     bound->values = values;
