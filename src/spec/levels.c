@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIDES 2
-
 /* ---- whole positions ---- */
 
 static int compare_blocks(const void *a, const void *b) {
@@ -16,41 +14,20 @@ static int compare_blocks(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* The tokens of one side, as stretches on which positions rise by one. */
-typedef struct locus_stretches {
-    const locus_token_side *side;
-    const locus_placement *placement;
-    bool keys;
-} locus_stretches;
-
-typedef struct locus_stretch {
-    size_t sequence, first, count; /* count 0: the end; starts as zeros */
-} locus_stretch;
-
-static bool next_stretch(const locus_stretches *of, locus_stretch *at) {
-    at->first += at->count;
-    for (; at->sequence < of->placement->sequences; at->sequence++) {
-        const locus_sequence_span *span = &of->placement->spans[at->sequence];
-        const size_t begin = of->keys ? span->key_first : span->query_first;
-        const size_t end = begin + (of->keys ? span->key_count : span->query_count);
-        at->first = at->first < begin ? begin : at->first;
-        if (at->first < end) {
-            at->count = of->side->consecutive ? end - at->first : of->side->ahead[at->first];
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Candidates for the list of blocks: neighbours that repeat are left out, so consecutive positions give one in 64. */
-static size_t list_candidates(const locus_stretches *of, int64_t *blocks) {
+static size_t list_candidates(const locus_token_side *side, int64_t *blocks) {
     size_t count = 0;
-    for (locus_stretch at = {0, 0, 0}; next_stretch(of, &at);) {
-        const int64_t value = of->side->values[at.first];
-        const int64_t last = locus_block_of(value + (int64_t)at.count - 1);
-        for (int64_t block = locus_block_of(value); block <= last; block++)
+    for (size_t i = 0; i < side->sequences; i++) {
+        const locus_token_sequence sequence = locus_token_side_sequence(side, i);
+        for (size_t t = sequence.first; t < sequence.end; t++) {
+            const int64_t block = locus_block_of(side->values[t]);
             if (count == 0 || blocks[count - 1] != block)
                 blocks[count++] = block;
+            if (side->consecutive) { /* on to the block's last token */
+                const int64_t left = block * LOCUS_FINE + LOCUS_FINE - 1 - side->values[t];
+                t += (uint64_t)left < sequence.end - 1 - t ? (size_t)left : sequence.end - 1 - t;
+            }
+        }
     }
     return count;
 }
@@ -81,26 +58,33 @@ uint32_t locus_blocks_find(const int64_t *blocks, size_t count, int64_t block) {
     return (uint32_t)low;
 }
 
-static void split_stretch(const locus_stretches *of, locus_stretch at, uint32_t *index, uint32_t *coarse,
-                          uint32_t *fine) {
-    const locus_placement *placement = of->placement;
-    for (size_t done = 0, piece; done < at.count; done += piece) {
-        const int64_t value = of->side->values[at.first + done], block = locus_block_of(value);
-        const uint32_t step = (uint32_t)(value - block * LOCUS_FINE);
-        const size_t left = at.count - done, inside = LOCUS_FINE - step;
-        if (placement->coarse[*index] != block)
-            *index = *index + 1 < placement->coarse_count && placement->coarse[*index + 1] == block
-                         ? *index + 1
-                         : locus_blocks_find(placement->coarse, placement->coarse_count, block);
-        piece = left < inside ? left : inside;
-        for (size_t i = 0; i < piece; i++) {
-            coarse[at.first + done + i] = *index;
-            fine[at.first + done + i] = step + (uint32_t)i;
-        }
-    }
+static uint32_t find_block(const locus_placement *placement, uint32_t index, int64_t block) {
+    const int64_t *blocks = placement->coarse;
+    if (blocks[index] == block)
+        return index;
+    return index + 1 < placement->coarse_count && blocks[index + 1] == block
+               ? index + 1
+               : locus_blocks_find(blocks, placement->coarse_count, block);
 }
 
-static locus_status split_side(const locus_stretches *of, locus_token_side *side, locus_owned *memory,
+/* Tokens [first, end) of one sequence; those of a block that rise by one all at once. Returns the last one's block. */
+static uint32_t split_tokens(const locus_placement *placement, const locus_token_side *side, size_t first, size_t end,
+                             uint32_t index, uint32_t *coarse, uint32_t *fine) {
+    for (size_t t = first; t < end; t++) {
+        const int64_t value = side->values[t], block = locus_block_of(value);
+        uint32_t step = (uint32_t)(value - block * LOCUS_FINE);
+        index = find_block(placement, index, block);
+        for (; side->consecutive && step + 1 < LOCUS_FINE && t + 1 < end; t++) {
+            coarse[t] = index;
+            fine[t] = step++;
+        }
+        coarse[t] = index;
+        fine[t] = step;
+    }
+    return index;
+}
+
+static locus_status split_side(const locus_placement *placement, locus_token_side *side, locus_owned *memory,
                                locus_error *error) {
     void *(*take)(locus_owned *, size_t, size_t) = side->used < side->tokens ? locus_owned_get : locus_owned_take;
     uint32_t *coarse = take(memory, side->tokens, sizeof *coarse); /* zeros in gaps */
@@ -108,23 +92,24 @@ static locus_status split_side(const locus_stretches *of, locus_token_side *side
     uint32_t index = 0;
     if (!coarse || !fine)
         return locus_owned_fail(error, side->tokens, sizeof *fine);
-    for (locus_stretch at = {0, 0, 0}; next_stretch(of, &at);)
-        split_stretch(of, at, &index, coarse, fine);
+    for (size_t i = 0; i < side->sequences; i++) {
+        const locus_token_sequence sequence = locus_token_side_sequence(side, i);
+        index = split_tokens(placement, side, sequence.first, sequence.end, index, coarse, fine);
+    }
     side->coarse = coarse;
     side->fine = fine;
     return LOCUS_OK;
 }
 
-static locus_status collect_blocks(locus_placement *placement, const locus_stretches *sides, bool shared,
-                                   locus_owned *memory, locus_error *error) {
+static locus_status collect_blocks(locus_placement *placement, bool shared, locus_owned *memory, locus_error *error) {
     locus_owned passing = {0};
     size_t most = placement->query.used + (shared ? 0 : placement->key.used);
     int64_t *blocks = locus_owned_take(&passing, most + 1, sizeof *blocks);
     if (!blocks)
         return locus_owned_fail(error, most + 1, sizeof *blocks);
-    size_t count = list_candidates(&sides[0], blocks);
+    size_t count = list_candidates(&placement->query, blocks);
     if (!shared)
-        count += list_candidates(&sides[1], blocks + count);
+        count += list_candidates(&placement->key, blocks + count);
     if (count == 0)
         blocks[count++] = 0; /* so that tables are never empty */
     count = locus_blocks_sort(blocks, count);
@@ -138,12 +123,11 @@ static locus_status collect_blocks(locus_placement *placement, const locus_stret
 }
 
 static locus_status split_integers(locus_placement *placement, bool shared, locus_owned *memory, locus_error *error) {
-    const locus_stretches sides[SIDES] = {{&placement->query, placement, false}, {&placement->key, placement, true}};
-    locus_status status = collect_blocks(placement, sides, shared, memory, error);
+    locus_status status = collect_blocks(placement, shared, memory, error);
     if (status == LOCUS_OK)
-        status = split_side(&sides[0], &placement->query, memory, error);
+        status = split_side(placement, &placement->query, memory, error);
     if (status == LOCUS_OK && !shared)
-        status = split_side(&sides[1], &placement->key, memory, error);
+        status = split_side(placement, &placement->key, memory, error);
     return status;
 }
 

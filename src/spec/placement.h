@@ -91,10 +91,10 @@ static inline double locus_real_split(double position, uint32_t *fine) {
     return is_whole ? (double)(whole - left) : position;
 }
 
-/* The c of a position. */
+/* The c of a position: floor division without signs, which is a shift. */
 static inline int64_t locus_block_of(int64_t position) {
-    const int64_t quotient = position / LOCUS_FINE;
-    return position % LOCUS_FINE < 0 ? quotient - 1 : quotient;
+    const uint64_t half = (uint64_t)1 << 63;
+    return (int64_t)(((uint64_t)position + half) / LOCUS_FINE) - (int64_t)(half / LOCUS_FINE);
 }
 
 /* Calls visit(context, first, count) for tokens number begin … end − 1 of those in use, in unbroken pieces. */
