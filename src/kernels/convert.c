@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* locus_tensor_convert: any element type to any other. Halves go through blocks of floats and the kernels; float64 is
- * first rounded to odd (Boldo and Melquiond 2008, Emulation of FMA and correctly rounded sums), since rounding to float
- * and then to a half would decide ties that are none. */
+/* locus_tensor_convert: any element type to any other, or a copy. Halves go through blocks of floats and the kernels on
+ * their way to another type; float64 is first rounded to odd (Boldo and Melquiond 2008, Emulation of FMA and correctly
+ * rounded sums), since rounding to float and then to a half would decide ties that are none. */
 #include "core/error.h"
 #include "core/tensor_check.h"
 #include "kernels/half_rows.h"

@@ -20,8 +20,8 @@ typedef struct locus_distance_table {
     /* Given. */
     locus_distance_fill *fill;
     const void *own;
-    const double *slopes; /* [heads] instead: numbers are −slope · distance; these are quickly made, so that floats by
-                             cell are all that is kept */
+    const double *slopes; /* [heads] instead: numbers are −slope · distance, neither directed nor settled; these are
+                             quickly made, so that floats by cell are all that is kept */
     size_t heads;         /* 1: all heads are alike */
     bool directed;        /* positions are on `seq`: distances are key − query */
     double settled;       /* at whole distances from here on they are all the same; 0: there is no such distance */

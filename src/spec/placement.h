@@ -36,8 +36,9 @@ typedef struct locus_token_side {
     bool consecutive; /* in every sequence positions rise by one */
     const uint32_t
         *ahead; /* [tokens], if not consecutive: how many tokens from here on, this one included, rise by one */
-    const uint32_t *coarse;           /* [tokens] index into locus_placement.coarse; else NULL (levels.h) */
-    const uint32_t *fine;             /* [tokens] the same */
+    const uint32_t
+        *coarse; /* [tokens] index into locus_placement.coarse; NULL on trees, and where values are not split */
+    const uint32_t *fine;             /* [tokens], or NULL with it */
     const locus_sequence_span *spans; /* [sequences]: the placement's, of whose keys or queries the tokens are */
     size_t sequences;
     bool keys;
@@ -50,7 +51,7 @@ typedef struct locus_placement {
     size_t sequences;
     const locus_sequence_span *spans;
     locus_token_side query, key;
-    const int64_t *coarse;      /* [coarse_count]; NULL without levels (levels.h) */
+    const int64_t *coarse;      /* [coarse_count]; NULL where values are not split (levels.h) */
     const double *coarse_reals; /* instead, of real positions: 64c or p, each distinct one; else NULL */
     size_t coarse_count;
     double reach;   /* max |p| over queries and keys */

@@ -102,4 +102,7 @@ run bench apply --encodings nonsense --tokens 8
 refuses 2 '--lengths' bench --lengths 16,x
 refuses 2 "'nonsense'" bench step --encodings rope,nonsense
 refuses 1 'learned' bench attention --encodings none,learned --lengths 16
+refuses 1 'learned' bench apply --encodings none,learned --tokens 16
+# A step has embeddings for it to act on.
+works bench step --encodings 'learned(size=64)' --repeat 1 --threads 1
 finish

@@ -396,6 +396,31 @@ static void test_refusals(void **state) {
 
 /* ---- locus_tensor_convert ---- */
 
+/* Of one type, next to each other: as they are, also onto themselves. */
+static void check_copies(const locus_tensor *doubles, const locus_tensor *halves) {
+    static const double odd[] = {NAN, -0.0, 0x1p-1074, 1e308};
+    const int64_t shape[] = {4};
+    float floats[4], float_copies[4] = {0};
+    double copies[16] = {0};
+    uint16_t half_copies[16] = {0};
+    for (size_t i = 0; i < 4; i++)
+        floats[i] = (float)odd[3 - i];
+    const locus_tensor pairs[][2] = {
+        {*doubles, locus_tensor_view(copies, LOCUS_FLOAT64, 2, doubles->shape)},
+        {*halves, locus_tensor_view(half_copies, LOCUS_FLOAT16, 2, halves->shape)},
+        {locus_tensor_view(floats, LOCUS_FLOAT32, 1, shape), locus_tensor_view(float_copies, LOCUS_FLOAT32, 1, shape)},
+        {locus_tensor_view((void *)(uintptr_t)odd, LOCUS_FLOAT64, 1, shape),
+         locus_tensor_view(copies, LOCUS_FLOAT64, 1, shape)}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const locus_tensor *from = &pairs[i][0], *to = &pairs[i][1];
+        const size_t bytes = locus_tensor_count(from) * locus_dtype_size(from->dtype);
+        rig_ok(locus_tensor_convert(from, to, error));
+        assert_memory_equal(to->data, from->data, bytes);
+        rig_ok(locus_tensor_convert(to, to, error));
+        assert_memory_equal(to->data, from->data, bytes);
+    }
+}
+
 static void test_convert(void **state) {
     (void)state;
     const double values[] = {0,
@@ -435,6 +460,7 @@ static void test_convert(void **state) {
     rig_ok(locus_tensor_convert(&middle, &columns, error));
     for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(turned[i % (COUNT / 2) * 2 + i / (COUNT / 2)], half[i]);
+    check_copies(&from, &middle);
     locus_error error;
     locus_tensor wrong = to;
     wrong.shape[1]--;

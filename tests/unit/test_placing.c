@@ -341,8 +341,40 @@ static void grounds_are_found_while_they_are_held(void **state) {
     locus_positions_destroy(&keys[2]);
 }
 
+/* Levels are made for the first plan that turns something, and are the same for all. */
+static void levels_are_made_when_somebody_asks(void **state) {
+    static const int64_t at[] = {3, 900, 5, -70};
+    static const char *const specs[] = {"alibi", "rope", "alibi + rope"};
+    const locus_shape shape = {.heads = 2, .head_dim = 4, .model_dim = 8};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        locus_positions *positions = rig_positions(at, 4);
+        locus_ground *ground = ground_of(positions, NULL, 1);
+        locus_encoding *encoding = NULL;
+        locus_binding *binding = NULL;
+        locus_plan *plan = NULL;
+        const locus_placement *levels = NULL, *again = NULL;
+        rig_ok(locus_encoding_parse(specs[i], &encoding, error));
+        rig_ok(locus_binding_create(&binding, encoding, &shape, NULL, 0, error));
+        rig_ok(locus_plan_create(&plan, binding, positions, NULL, error));
+        const size_t bytes = locus_ground_bytes(ground);
+        rig_ok(locus_levels_get(&ground->places, &levels, NULL, error));
+        assert_true((locus_ground_bytes(ground) > bytes) == (i == 0));
+        rig_ok(locus_levels_get(&ground->places, &again, NULL, error));
+        assert_true(levels == again && levels != ground->places.items);
+        assert_null(ground->places.items[0].coarse);
+        assert_int_equal(levels[0].coarse_count, 3); /* 64 times −2, 0 and 14 */
+        locus_plan_destroy(&plan);
+        locus_binding_destroy(&binding);
+        locus_encoding_destroy(&encoding);
+        locus_ground_release(ground);
+        locus_positions_destroy(&positions);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(places_are_what_they_are_said_to_be),
+                                       cmocka_unit_test(levels_are_made_when_somebody_asks),
                                        cmocka_unit_test(grounds_are_found_while_they_are_held)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@
 
 enum {
     CONTEXTUAL_ROWS = 32,      /* queries whose rows are made at a time; dk and dv are read and written once for them */
-    CONTEXTUAL_PIECE = 256,    /* queries that a forward task makes with one set of transposed keys */
+    CONTEXTUAL_PIECE = 256,    /* queries that a forward task makes with one set of keys and values in scratch */
     CONTEXTUAL_BIAS_ROWS = 64, /* queries of a rectangle of a bias's gradient */
     CONTEXTUAL_BLOCK = 128 /* keys of a transposed block, and of a call of a score term; a multiple of 8 (dropout) */
 };

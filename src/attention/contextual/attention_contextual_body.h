@@ -19,24 +19,26 @@ typedef struct contextual_worker {
     real *key_columns;           /* [keys/128][head_dim][128] */
     real *value_columns;         /* the same of values; backward */
     real *keys, *g_keys;         /* [keys][ld_key] of the head, next to each other; backward */
-    real *values;                /* [keys][ld_value], the same; forward */
-    real *g_values;              /* backward */
-    real *query;                 /* [CONTEXTUAL_ROWS][ld_key] the block's queries */
-    real *g_output;              /* [CONTEXTUAL_ROWS][ld_value]; backward */
-    real *score;                 /* [CONTEXTUAL_ROWS][ld]: products, scores, weights */
-    real *g_score;               /* backward */
-    real *table;                 /* [CONTEXTUAL_ROWS][ld_rows]: q·Eᵀ */
-    real *g_table;               /* backward */
-    real *sum;                   /* [CONTEXTUAL_ROWS][ld_value]; forward */
-    real *keep;                  /* [ld] dropout's factors of a row */
-    real *gate, *part;           /* [ld] σ and f of a row's keys from `edge` on */
-    uint32_t *below;             /* [ld] ⌊p⌋ of them */
-    real *before;                /* [ld] a row's scores before factors and biases */
-    real *term;                  /* [128] */
-    real *bias;                  /* [ld] of the row that was last taken, at the keys that it sees; with a bias */
-    real *weight;                /* [ld] a row of weights, where these are asked for */
-    double *bias_sum;            /* [CONTEXTUAL_BIAS_ROWS][ld]; backward, with a bias */
-    size_t edge;                 /* keys of the row before it stand at `most` */
+    real *values;                /* [keys][ld_value], the same; forward, of pieces that read them more than once */
+    const real *value;           /* where rows of values are, from the sequence's first key on: there or the caller's */
+    ptrdiff_t value_stride;
+    real *g_values;    /* backward */
+    real *query;       /* [CONTEXTUAL_ROWS][ld_key] the block's queries */
+    real *g_output;    /* [CONTEXTUAL_ROWS][ld_value]; backward */
+    real *score;       /* [CONTEXTUAL_ROWS][ld]: products, scores, weights */
+    real *g_score;     /* backward */
+    real *table;       /* [CONTEXTUAL_ROWS][ld_rows]: q·Eᵀ */
+    real *g_table;     /* backward */
+    real *sum;         /* [CONTEXTUAL_ROWS][ld_value]; forward */
+    real *keep;        /* [ld] dropout's factors of a row */
+    real *gate, *part; /* [ld] σ and f of a row's keys from `edge` on */
+    uint32_t *below;   /* [ld] ⌊p⌋ of them */
+    real *before;      /* [ld] a row's scores before factors and biases */
+    real *term;        /* [128] */
+    real *bias;        /* [ld] of the row that was last taken, at the keys that it sees; with a bias */
+    real *weight;      /* [ld] a row of weights, where these are asked for */
+    double *bias_sum;  /* [CONTEXTUAL_BIAS_ROWS][ld]; backward, with a bias */
+    size_t edge;       /* keys of the row before it stand at `most` */
     real total[CONTEXTUAL_ROWS];
     attention_seen seen[CONTEXTUAL_ROWS], all; /* of each row, and of all together */
     char *slot;                                /* or NULL */
@@ -69,7 +71,7 @@ static size_t carve_worker(const contextual_job *job, char *base, contextual_wor
     w->value_columns = locus_attention_carve(&carver, backward ? keys * turn->value_dim : 0, sizeof(real));
     w->keys = locus_attention_carve(&carver, backward ? keys * w->ld_key : 0, sizeof(real));
     w->g_keys = locus_attention_carve(&carver, backward ? keys * w->ld_key : 0, sizeof(real));
-    w->values = locus_attention_carve(&carver, backward ? 0 : keys * w->ld_value, sizeof(real));
+    w->values = locus_attention_carve(&carver, backward || turn->call->weighs ? 0 : keys * w->ld_value, sizeof(real));
     w->g_values = locus_attention_carve(&carver, backward ? keys * w->ld_value : 0, sizeof(real));
     w->query = locus_attention_carve(&carver, rows * w->ld_key, sizeof(real));
     w->g_output = locus_attention_carve(&carver, backward ? rows * w->ld_value : 0, sizeof(real));
@@ -395,8 +397,8 @@ static void forward_sums_apart(contextual_worker *w, size_t row, size_t rows) {
         for (size_t r = 2; r-- > 0;)
             for (key_run part = {0, 0}; next_part(w, &runs[r], &part);)
                 w->kernels->gemm(1, turn->value_dim, part.high - part.low, w->score + i * w->ld + part.low, 0, 1,
-                                 w->values + part.low * w->ld_value, (ptrdiff_t)w->ld_value, w->sum + i * w->ld_value,
-                                 0, true);
+                                 w->value + (ptrdiff_t)part.low * w->value_stride, w->value_stride,
+                                 w->sum + i * w->ld_value, 0, true);
     }
 }
 
@@ -408,8 +410,8 @@ static void forward_sums(contextual_worker *w, size_t row, size_t rows) {
         const size_t width = smaller(w->all.high - key, CONTEXTUAL_BLOCK);
         if (locus_attention_seen_any(&w->all, key, width))
             w->kernels->gemm(rows, turn->value_dim, width, w->score + key, (ptrdiff_t)w->ld, 1,
-                             w->values + key * w->ld_value, (ptrdiff_t)w->ld_value, w->sum, (ptrdiff_t)w->ld_value,
-                             true);
+                             w->value + (ptrdiff_t)key * w->value_stride, w->value_stride, w->sum,
+                             (ptrdiff_t)w->ld_value, true);
     }
     if (w->kernels->dot(rows * w->ld_value, w->sum, w->sum) * 0 != 0)
         forward_sums_apart(w, row, rows);
@@ -429,6 +431,15 @@ static void forward_block(contextual_worker *w, size_t row, size_t rows) {
                           query_row(w, &turn->output, token + i));
 }
 
+/* A piece of one block, as a decoded token is, reads values once, where they are. */
+static void take_values(contextual_worker *w, bool gathers, size_t low, size_t high) {
+    const attention_turn *turn = &w->job->turn;
+    if (gathers)
+        gather_keys(w, &turn->value, low, high, turn->value_dim, w->values, w->ld_value);
+    w->value = gathers ? w->values : key_row(w, &turn->value, w->span.key_first);
+    w->value_stride = gathers ? (ptrdiff_t)w->ld_value : turn->value.token;
+}
+
 static void forward_piece(contextual_worker *w, const attention_piece *piece) {
     const contextual_job *job = w->job;
     w->sequence = piece->sequence;
@@ -441,7 +452,7 @@ static void forward_piece(contextual_worker *w, const attention_piece *piece) {
     const size_t low = plain ? first.low / CONTEXTUAL_BLOCK * CONTEXTUAL_BLOCK : 0;
     const size_t high = job->sight.ranges ? w->span.key_count : last.high;
     fill_columns(w, &job->turn.key, low, high, job->turn.head_dim, w->key_columns);
-    gather_keys(w, &job->turn.value, low, high, job->turn.value_dim, w->values, w->ld_value);
+    take_values(w, piece->count > CONTEXTUAL_ROWS, low, high);
     for (size_t row = 0; row < piece->count && !locus_call_cancelled(); row += CONTEXTUAL_ROWS)
         forward_block(w, piece->first + row, smaller(piece->count - row, CONTEXTUAL_ROWS));
 }
