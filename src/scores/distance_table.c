@@ -16,11 +16,6 @@ static void fall_rounded(double slope, size_t count, const double *distance, flo
         values[i] = (float)(-slope * distance[i]);
 }
 
-static void fall_by_steps(double slope, size_t count, const int32_t *steps, float *values) {
-    for (size_t i = 0; i < count; i++)
-        values[i] = (float)(-slope * (double)steps[i]);
-}
-
 static void fill_values(const locus_distance_table *table, size_t head, size_t count, const double *distance,
                         double *values) {
     if (table->slopes)
@@ -140,17 +135,13 @@ static void compute(const locus_distance_table *table, size_t head, const locus_
         narrow[j] = (float)values[j];
 }
 
-/* A float row without cells whose numbers fall with the distance. */
+/* What compute() says of floats that fall with the distance, from whole numbers. */
 static void fall_along(const locus_distance_table *table, size_t head, const locus_score_call *call, float *out) {
     int32_t steps[LOCUS_SCORE_RUN];
-    double distance[LOCUS_SCORE_RUN];
-    if (locus_distances_fit(table->rows.distances)) {
-        locus_distances_steps(table->rows.distances, call, steps);
-        fall_by_steps(table->slopes[head], call->count, steps, out);
-    } else {
-        locus_score_rows_distance(&table->rows, call, distance);
-        fall_rounded(table->slopes[head], call->count, distance, out);
-    }
+    locus_distances_steps(table->rows.distances, call, steps);
+    const double slope = table->slopes[head];
+    for (size_t j = 0; j < call->count; j++)
+        out[j] = (float)(-slope * (double)steps[j]);
 }
 
 const void *locus_distance_table_row(const locus_distance_table *table, const locus_score_call *call, void *scratch) {
@@ -164,12 +155,12 @@ const void *locus_distance_table_row(const locus_distance_table *table, const lo
     } else if (table->rows.cells > 0 && table->wide) {
         locus_score_rows_copy_float64(&table->rows, call, table->wide + first, scratch);
     } else {
-        const bool listed = table->count > 0 && table->rows.cells == 0 && locus_distances_fit(table->rows.distances);
+        const bool fits = table->rows.cells == 0 && locus_distances_fit(table->rows.distances);
         char *out = scratch;
         for (locus_score_call piece = locus_score_before(call); locus_score_next(call, &piece);) {
-            if (listed)
+            if (fits && table->count > 0)
                 look_up(table, first, &piece, out);
-            else if (single && table->slopes)
+            else if (fits && single && table->slopes)
                 fall_along(table, head, &piece, (float *)(void *)out);
             else
                 compute(table, head, &piece, out);

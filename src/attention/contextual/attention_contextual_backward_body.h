@@ -325,9 +325,12 @@ static void backward_sequence(contextual_worker *w, size_t group) {
     const size_t keys = w->span.key_count;
     fill_columns(w, &turn->key, 0, keys, turn->head_dim, w->key_columns);
     fill_columns(w, &turn->value, 0, keys, turn->value_dim, w->value_columns);
-    gather_keys(w, &turn->key, 0, keys, turn->head_dim, w->keys, w->ld_key);
-    memset(w->g_keys, 0, keys * w->ld_key * sizeof(real));
-    memset(w->g_values, 0, keys * w->ld_value * sizeof(real));
+    if (turn->wants_query)
+        gather_keys(w, &turn->key, 0, keys, turn->head_dim, w->keys, w->ld_key);
+    if (turn->wants_key)
+        memset(w->g_keys, 0, keys * w->ld_key * sizeof(real));
+    if (turn->wants_value)
+        memset(w->g_values, 0, keys * w->ld_value * sizeof(real));
     for (w->head = w->kv_head * turn->group; w->head < (w->kv_head + 1) * turn->group; w->head++) {
         w->slot = job->slots_wanted ? job->slot_data + (w->head * job->groups + group) * job->slots.bytes : NULL;
         for (size_t row = 0; row < w->span.query_count && !locus_call_cancelled(); row += CONTEXTUAL_ROWS)

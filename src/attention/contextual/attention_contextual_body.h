@@ -20,9 +20,9 @@ typedef struct contextual_worker {
     real *value_columns;         /* the same of values; backward */
     real *keys, *g_keys;         /* [keys][ld_key] of the head, next to each other; backward */
     real *values;                /* [keys][ld_value], the same; forward, of pieces that read them more than once */
+    real *g_values;              /* backward */
     const real *value;           /* where rows of values are, from the sequence's first key on: there or the caller's */
     ptrdiff_t value_stride;
-    real *g_values;    /* backward */
     real *query;       /* [CONTEXTUAL_ROWS][ld_key] the block's queries */
     real *g_output;    /* [CONTEXTUAL_ROWS][ld_value]; backward */
     real *score;       /* [CONTEXTUAL_ROWS][ld]: products, scores, weights */
