@@ -12,6 +12,8 @@
 int cli_store_open(cli_store *store, const cli_arguments *arguments, bool make) {
     const char *path = cli_text(arguments, "store");
     *store = (cli_store){0};
+    if (path[0] == '\0' || path[0] == ':') /* SQLite's names of databases that vanish */
+        return cli_usage_error("--store '%s' is no file", path);
     if (!make && access(path, F_OK) != 0)
         return cli_failure("there is no run store '%s': 'locus train' makes one, --store names another", path);
     store->folder = lab_folder_of(path);

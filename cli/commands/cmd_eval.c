@@ -128,8 +128,10 @@ static int read_sizes(cli_arguments *arguments, const lab_train_config *config, 
         return 0;
     const char *option = class->lengths->option;
     const int status = cli_list_integers(arguments, option, 1, (int64_t) class->lengths->most, sizes, count);
-    if (status == 0 && *count > 0 && config->data.digest != 0 && !class->read)
-        return cli_usage_error("--%s: the run's %s were read from files: none of other sizes can be drawn", option,
+    if (status == 0 && *count > LAB_MAX_TEST_LENGTHS)
+        return cli_usage_error("--%s: %zu are given, at most %d can be", option, *count, LAB_MAX_TEST_LENGTHS);
+    if (status == 0 && *count > 0 && (config->data.digest != 0 || cli_given_by_user(arguments, "data")) && !class->read)
+        return cli_usage_error("--%s: these %s are read from files: none of other sizes can be drawn", option,
                                class->name);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus runs: lists the store; shows, compares, renames, deletes runs; has them leave the house and come back. */
 #include "command.h"
+#include "io/csv.h"
 #include "io/json.h"
 #include "io/printable.h"
 #include "output.h"
@@ -139,6 +140,7 @@ static int show(const cli_store *store, const char *operand, bool json) {
     int status = cli_store_find(store, operand, &run);
     if (status != 0)
         return status;
+    char digits[32];
     cJSON *root = lab_run_json(store->store, &run, &cli_fault);
     lab_run_free(&run);
     if (root == NULL)
@@ -150,7 +152,8 @@ static int show(const cli_store *store, const char *operand, bool json) {
             lab_printable(item->valuestring, ""); /* one line for each */
             cli_print("%-18s %s\n", item->string, item->valuestring);
         } else if (cJSON_IsNumber(item)) {
-            cli_print("%-18s %.10g\n", item->string, item->valuedouble);
+            lab_number_exact(item->valuedouble, digits);
+            cli_print("%-18s %s\n", item->string, digits);
         } else if (cJSON_IsObject(item)) {
             char *text = cJSON_PrintUnformatted(item);
             if (text == NULL)

@@ -2,6 +2,7 @@
 /* See runs_words.h. */
 #include "runs_words.h"
 
+#include "io/csv.h"
 #include "output.h"
 #include "train/store/run_folder.h"
 
@@ -33,7 +34,8 @@ static int delete_run(const cli_store *store, const lab_run *run, const char *un
     (void)unused;
     if (lab_store_run_delete(store->store, run->id, &cli_fault) != LOCUS_OK)
         return cli_error(&cli_fault);
-    lab_run_remove(store->folder, run->name); /* a folder that holds more stays */
+    if (!run->imported) /* such a run has no files: those of its name are of a run of another store */
+        lab_run_remove(store->folder, run->name); /* a folder that holds more stays */
     cli_note("deleted run %" PRId64 " (%s)", run->id, run->name);
     return 0;
 }
@@ -50,10 +52,11 @@ static int rename_run(const cli_store *store, const lab_run *run, const char *na
     if (status != LOCUS_OK)
         return cli_error(&cli_fault);
     status = lab_store_run_rename(store->store, run->id, name, &cli_fault);
-    status = status == LOCUS_OK ? lab_run_move(store->folder, run->name, name, &cli_fault) : status;
+    if (status == LOCUS_OK && !run->imported)
+        status = lab_run_move(store->folder, run->name, name, &cli_fault);
     if (status == LOCUS_OK) {
         status = lab_store_commit(store->store, &cli_fault);
-        if (status != LOCUS_OK && lab_run_move(store->folder, name, run->name, NULL) != LOCUS_OK)
+        if (status != LOCUS_OK && !run->imported && lab_run_move(store->folder, name, run->name, NULL) != LOCUS_OK)
             cli_note("the folder of '%s' is called '%s' now: rename it back", run->name, name);
     } else {
         lab_store_rollback(store->store);
@@ -92,6 +95,11 @@ int cli_runs_note(const cli_store *store, const cli_arguments *arguments) {
 /* ---- diff ---- */
 
 static char *text_of(const cJSON *item) {
+    char digits[32];
+    if (cJSON_IsNumber(item)) {
+        lab_number_exact(item->valuedouble, digits);
+        return strdup(digits);
+    }
     return cJSON_IsString(item) ? strdup(item->valuestring) : item != NULL ? cJSON_PrintUnformatted(item) : strdup("–");
 }
 
@@ -105,7 +113,7 @@ static void add_difference(lab_table *table, const char *group, const char *name
         lab_table_cell(table, "%s%s%s", group, *group != '\0' ? " " : "", name);
         for (int i = 0; i < 2; i++)
             if (cJSON_IsNumber(items[i]))
-                lab_table_number(table, items[i]->valuedouble, "%.6g", items[i]->valuedouble);
+                lab_table_number(table, items[i]->valuedouble, "%s", texts[i]);
             else if (items[i] == NULL || cJSON_IsNull(items[i]))
                 lab_table_none(table);
             else
@@ -135,12 +143,14 @@ static void add_score_differences(lab_table *table, const cJSON *a, const cJSON 
 static void print_differences(const cJSON *a, const cJSON *b) {
     char names[2][1024];
     const cJSON *const both[2] = {a, b};
-    const char *heads[3] = {"what", names[0], names[1]};
+    static const char *const heads[3] = {"what", "", ""};
     for (int i = 0; i < 2; i++) {
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(both[i], "name");
         snprintf(names[i], sizeof names[i], "%.400s", cJSON_IsString(name) ? name->valuestring : "");
     }
     lab_table *table = lab_table_create(heads, 3);
+    for (size_t i = 0; i < 2; i++)
+        lab_table_name(table, i + 1, names[i]);
     static const char *const columns[] = {"version", "machine", "state", "steps_done"};
     add_differences(table, "", cJSON_GetObjectItemCaseSensitive(a, "config"),
                     cJSON_GetObjectItemCaseSensitive(b, "config"));

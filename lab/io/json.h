@@ -20,4 +20,8 @@ void lab_json_put(cJSON *in, const char *name, cJSON *item);
  * text is to blame. cJSON_Delete() */
 cJSON *lab_json_parse(const char *text, size_t bytes, bool whole, const char **end, bool *out_of_memory);
 
+/* A line that is one object: *root to be deleted, also where it is refused. NULL: it is; else what is wrong with it. Of
+ * *out_of_memory as above. */
+const char *lab_json_line(cJSON **root, const char *line, size_t bytes, bool *out_of_memory);
+
 #endif

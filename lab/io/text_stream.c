@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 char *lab_text_print(const char *format, ...) {
     va_list values;
@@ -26,4 +27,9 @@ bool lab_text_close(FILE *stream, char **text) {
     free(*text);
     *text = NULL;
     return false;
+}
+
+size_t lab_text_mark(const char *text, size_t bytes) {
+    static const char mark[] = {'\xEF', '\xBB', '\xBF'};
+    return bytes >= sizeof mark && memcmp(text, mark, sizeof mark) == 0 ? sizeof mark : 0;
 }

@@ -12,6 +12,9 @@
 LAB_PRINTF(1, 2)
 char *lab_text_print(const char *format, ...);
 
+/* Bytes of the byte order mark that a text in UTF-8 may begin with: 3 or 0. */
+size_t lab_text_mark(const char *text, size_t bytes);
+
 /* Closes the stream, or takes one that could not be opened (NULL). False: something is missing for want of memory, and
  * *text is NULL. Closing gives back what the text does not need: with no memory for that the text is gone, and the
  * system's library says that all went well. */

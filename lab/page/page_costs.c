@@ -55,8 +55,8 @@ void lab_page_costs(lab_page *page, const lab_summary_section *section) {
             "What each encoding costs: means over seeds, with the deviation in per cent. %s%s</figcaption>\n",
             section->class->speed_note,
             lab_summary_shared_machine(page->summary, section)
-                ? " <b>Runs shared the machine</b>, so that speeds and times are lower and longer than those of a run "
-                  "that has it alone, and not comparable with each other."
+                ? " <b>Runs were trained at the same time</b>, on one machine or several of a kind. Where they shared "
+                  "it, speeds are lower and times longer than those of a run that has it alone, and not comparable."
                 : "");
     lab_page_table(page, label);
     put_costs(page, section);

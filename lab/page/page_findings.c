@@ -49,7 +49,7 @@ static void list_unseparated(lab_page *page, const lab_summary_section *section,
 static void put_unseparated(lab_page *page, const lab_summary_section *section, size_t which) {
     size_t pairs, open;
     count_pairs(section, which, &pairs, &open);
-    if (pairs > 0 && open == 0) {
+    if (open == 0) {
         fputs("all encodings are <b>separated</b> from each other.", page->file);
     } else if (pairs == open) {
         fputs("no two encodings are separated: the numbers do <b>not</b> tell them apart.", page->file);
@@ -108,9 +108,11 @@ void lab_page_findings(lab_page *page, const lab_summary_section *section) {
     fputs("<div class=\"finding\">\n", page->file);
     for (size_t which = 0; which <= lab_summary_length_columns(section); which++) {
         bool told = false;
+        size_t pairs, open;
         for (size_t before = 0; before < which; before++)
             told = told || same_pairs(section, before, which);
-        if (!told) {
+        count_pairs(section, which, &pairs, &open);
+        if (!told && pairs > 0) {
             fputs("<p>", page->file);
             put_test_sets(page, section, which);
             put_unseparated(page, section, which);

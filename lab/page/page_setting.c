@@ -135,8 +135,9 @@ static void put_training(lab_page *page, const cJSON *config) {
         says(config, "optimizer_decay", "coupled") ? "Adam (weight decay {weight_decay} in the gradient)"
                                                    : "AdamW (weight decay {weight_decay})",
         number_or(config, "steps", 0) > 0 ? "{steps} steps" : "{epochs} epochs",
-        says(config, "schedule", "steps")
-            ? "{rate_peak}, times {rate_factor} every {rate_epochs} epochs"
+        says(config, "schedule", "steps") ? "{rate_peak}, times {rate_factor} every {rate_epochs} epochs"
+        : says(config, "schedule", "constant")
+            ? "{rate_peak}, constant"
             : "from {rate_initial} up to {rate_peak}, by a cosine down to {rate_final}, warm-up {warmup_share%} of "
               "the steps",
         number_or(config, "clip", 0) > 0 ? ", gradients clipped at norm {clip}" : "",

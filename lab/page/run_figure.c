@@ -18,8 +18,8 @@ static locus_status check_alone(const lab_summary *summary, const lab_summary_se
     return !lab_summary_ran_beside(summary, section, &run, &other)
                ? LOCUS_OK
                : lab_fail(error, LOCUS_ERROR_ARGUMENT, "run",
-                          "'%s' ran while '%s' did, on the same machine: what they cost is not comparable and not "
-                          "drawn; train one after the other",
+                          "'%s' ran while '%s' did, on one machine or two of a kind: what they cost may not be "
+                          "comparable and is not drawn; train one after the other",
                           run->name, other->name);
 }
 

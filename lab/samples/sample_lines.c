@@ -122,8 +122,8 @@ locus_status lab_place_fail(const lab_line_place *at, const char *format, ...) {
 
 locus_status lab_place_parse(const lab_line_place *at, const char *line, cJSON **root) {
     bool out_of_memory;
-    *root = lab_json_parse(line, strlen(line), false, NULL, &out_of_memory);
+    const char *wrong = lab_json_line(root, line, strlen(line), &out_of_memory);
     if (out_of_memory)
         return lab_fail(at->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for a line of %s", at->path);
-    return cJSON_IsObject(*root) ? LOCUS_OK : lab_place_fail(at, "this is no JSON object");
+    return wrong == NULL ? LOCUS_OK : lab_place_fail(at, "%s", wrong);
 }

@@ -95,12 +95,8 @@ class Cache:
 
     def shift(self, steps: Any, sequence: int = 0) -> None:
         """Moves all positions of a sequence by a path or a number of steps, composed on the left."""
-        length = self.length(sequence)
-        own = self._path(steps)
-        if length and own is not None:
-            # What is appended behind is a moved copy of all that was there, which then goes.
-            self._own.insert(sequence, self._own, sequence, 0, length, own)
-            self._own.evict(sequence, 0, length, None)
+        self._check(sequence)
+        self._own.evict(sequence, 0, 0, self._path(steps))  # none goes, and all stand behind
 
     def length(self, sequence: int = 0) -> int:
         """Tokens kept now."""

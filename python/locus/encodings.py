@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
 from .arguments import text, whole
@@ -147,6 +148,14 @@ class Encoding:
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return Encoding, (self.spec,)
+
+
+def reals_of(place: positions) -> NDArray[np.float64]:
+    """Real-valued positions, which are no paths, as ``[tokens, axes]``: from a plan's forms."""
+    axes = len(_core.coordinates(place.group))
+    spec = "rope" if axes == 1 else f"mixed(axes={axes})"
+    form = Encoding(spec).plan(place, heads=1, head_dim=2 * axes).forms()[0]
+    return np.stack([form.arrays[f"query_position.{axis}"] for axis in range(axes)], -1).astype(np.float64)
 
 
 def encoding_of(encoding: Any) -> Encoding:

@@ -105,7 +105,7 @@ def check(encoding: Any, heads: int = 2, head_dim: Optional[int] = None, paramet
     `head_dim` None: 24 for each coordinate, or what the spec asks for. `parameters` None: initial ones of `seed`.
     `reach`: steps from the origin at most, fewer where an encoding has an end."""
     own = encoding_of(encoding)
-    natural, reach = _natural(own, whole("reach", reach))
+    natural, reach = _natural(own, whole("reach", reach, 1))
     dim = natural if head_dim is None else whole("head_dim", head_dim)
     if parameters is None:
         parameters = own.initialise(heads, dim, model_dim=heads * dim, seed=seed)

@@ -172,6 +172,9 @@ class positions:
         self._fill(_core.positions_paths(domain, packing, [own._own for own in paths]), packing)
 
     def _from_array(self, values: NDArray[Any], domain: str, offsets: Any) -> None:
+        if values.dtype.kind == "U" and values.ndim == 1:
+            self._from_paths(values.tolist(), domain, offsets)
+            return
         if values.dtype.kind not in "iuf":
             raise TypeError(f"positions must be whole or real numbers, or texts, not {values.dtype}")
         coordinates = _core.coordinates(domain)

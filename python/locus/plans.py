@@ -141,7 +141,8 @@ class Plan:
         sequence are seen by all."""
         return _core.attention(self._own, q, k, v, bool(causal), None if kind == "softmax" else _kind_of(kind),
                                scale_of(scale), bias, () if dropout == 0.0 and cap is None and window is None and
-                               prefix is None else rest_of(dropout, seed, cap, window, keep, prefix), bool(return_lse))
+                               keep == 0 and prefix is None else self._rest(dropout, seed, cap, window, keep, prefix),
+                               bool(return_lse))
 
     def attention_backward(self, q: Any, k: Any, v: Any, gradient: Any, output: Any = None, lse: Any = None,
                            causal: bool = False, kind: str = "softmax", scale: Optional[float] = None,
@@ -152,7 +153,7 @@ class Plan:
 
         `output` and `lse` are those of `attention(…, return_lse=True)` with the same arguments; computed anew where
         they are not given. `lse_gradient`: dL/dlse. Gradients of parameters are float64."""
-        own_kind, rest = _kind_of(kind), rest_of(dropout, seed, cap, window, keep, prefix)
+        own_kind, rest = _kind_of(kind), self._rest(dropout, seed, cap, window, keep, prefix)
         if output is None or lse is None:
             output, lse = _core.attention(self._own, q, k, v, bool(causal), own_kind, scale_of(scale), bias, rest, True)
         sums = self._zeros()
@@ -166,7 +167,7 @@ class Plan:
                 keep: int = 0, prefix: Any = None) -> Array:
         """Weights after the softmax, of one sequence: ``[H, queries, keys]``. `sequence` may be left out where there is
         one; with sequences apart all of them come then, ``[batch, H, queries, keys]``, 0 beyond a sequence's end."""
-        rest = rest_of(0.0, 0, cap, window, keep, prefix)
+        rest = self._rest(0.0, 0, cap, window, keep, prefix)
 
         def one(number: int, m: int, n: int) -> Array:
             return _core.weights(self._own, q, k, number, m, n, bool(causal), scale_of(scale), bias, rest)
@@ -239,6 +240,12 @@ class Plan:
             own = [set(np.diff(place.offsets).tolist()) for place in (self.queries, self.keys)]
             self._alike = (own[0].pop() if len(own[0]) == 1 else -1, own[1].pop() if len(own[1]) == 1 else -1)
         return self._alike
+
+    def _rest(self, dropout: float, seed: int, cap: Optional[float], window: Optional[int], keep: int, prefix: Any
+              ) -> Tuple[Any, ...]:
+        if prefix is not None and len(prefix) != self.queries.sequences:
+            raise ShapeError(f"prefix has {len(prefix)} numbers, but there are {self.queries.sequences} sequences")
+        return rest_of(dropout, seed, cap, window, keep, prefix)
 
     def _zeros(self) -> Arrays:
         return {name: np.zeros(shape) for name, shape, _ in self._described}

@@ -192,10 +192,17 @@ class _Registered:
     def gradient(self, batch: Dict[str, Any], upstream: Any) -> List[Any]:
         assert self.slope is not None
         found = self.slope(batch, upstream=upstream.reshape(self.shape(batch)))
+        names = [each.name for each in self.learned]
         if not isinstance(found, Mapping):
-            found = {self.learned[0].name: found}
+            if len(names) > 1:
+                raise TypeError(f"the gradient of '{self.name}' must be a mapping: it has parameters {', '.join(names)}")
+            found = {names[0]: found}
+        missing, unknown = [name for name in names if name not in found], [name for name in found if name not in names]
+        if missing or unknown:
+            raise ValueError(f"the gradient of '{self.name}' has {'no ' if missing else ''}'{(missing or unknown)[0]}'; "
+                             f"its parameters are {', '.join(names)}")
         options = self.slope.options(batch)
-        return [_filled(found.get(each.name, 0.0), each.shape(batch, options),
+        return [_filled(found[each.name], each.shape(batch, options),
                         f"the gradient of '{self.name}' for '{each.name}'") for each in self.learned]
 
     def begin(self, batch: Dict[str, Any], number: int, _: Any) -> Any:

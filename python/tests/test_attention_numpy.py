@@ -41,6 +41,30 @@ def test_bias_scale_and_scores(draw):
     assert np.allclose(decay.scores(factors=True)[0], 0.9 ** np.abs(np.arange(T)[:, None] - np.arange(T)))
 
 
+def test_prefixes_and_kept_keys(draw):
+    q, k, v = drawn(draw)
+    ends, rows = np.array([0, 3, T]), np.arange(T)
+    plan = locus.Encoding("rope").plan(locus.positions(T, offsets=ends), H, D)
+    found = plan.attention(q, k, v, causal=True, prefix=[2, 3])
+    for first, last, prefix in ((0, 3, 2), (3, T, 3)):
+        own = locus.Encoding("rope").plan(last - first, H, D)
+        t = rows[:last - first]
+        seen = np.where((t <= t[:, None]) | (t < prefix), 0.0, -np.inf)
+        assert np.allclose(own.attention(*(x[first:last] for x in (q, k, v)), bias=seen), found[first:last], atol=1e-13)
+    for bad in ([], [2], [2, 3, 1]):
+        for call in (lambda: plan.attention(q, k, v, prefix=bad), lambda: plan.weights(q, k, sequence=0, prefix=bad),
+                     lambda: plan.attention_backward(q, k, v, v, prefix=bad)):
+            with pytest.raises(locus.ShapeError, match=f"prefix has {len(bad)} numbers, but there are 2 sequences"):
+                call()
+    kept = locus.Encoding("rope + scores(window=3)").plan(T, H, D)
+    output, sums = kept.attention(q, k, v, causal=True, keep=2, return_lse=True)
+    wanted = locus.Encoding("rope").plan(T, H, D).attention(q, k, v, causal=True, window=3, keep=2)
+    assert np.array_equal(output, wanted) and not np.allclose(output, kept.attention(q, k, v, causal=True))
+    for one, other in zip(kept.attention_backward(q, k, v, v, output, sums, causal=True, keep=2)[:3],
+                          kept.attention_backward(q, k, v, v, causal=True, keep=2)[:3]):
+        assert np.array_equal(one, other)
+
+
 def test_packed_sequences_equal_those_alone(draw):
     q, k, v = drawn(draw)
     plan = locus.Encoding("rope + alibi").plan(locus.positions(T, offsets=[0, 3, T]), H, D)

@@ -61,6 +61,22 @@ def test_what_is_kept_moves(draw):
     assert np.allclose(own, e.plan(np.arange(T) + 7, H, D).apply(k, "key"), atol=1e-12)
 
 
+def test_a_full_cache_is_shifted_and_attends(draw):
+    q, k, v = draw.standard_normal((3, T, H, D))
+    cache = locus.Cache("rope + alibi", H, D, capacity=T, dtype="float64")
+    cache.append(k, v, T)
+    cache.shift(5)
+    plan = locus.Encoding("rope + alibi").plan(np.arange(T) + 5, H, D)
+    assert np.allclose(cache.keys(), plan.apply(k, "key"), atol=1e-12) and cache.length() == T
+    wanted = plan.attention(q, k, v, causal=True)
+    assert np.allclose(cache.attend(q), wanted, atol=1e-12)  # the newest tokens are still there
+    cache.truncate(T - 1)
+    cache.append(k[-1:], v[-1:])
+    assert np.allclose(cache.attend(q[-1:])[0], wanted[-1], atol=1e-12)
+    with pytest.raises(IndexError):
+        cache.shift(1, sequence=1)
+
+
 def test_refusals(draw):
     k = draw.standard_normal((T, H, D))
     cache = locus.Cache("rope", H, D, capacity=4)

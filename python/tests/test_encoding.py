@@ -80,6 +80,12 @@ def test_positions():
     assert locus.positions(["(3,1+2)"], "seq*tree:2").path(0).text == "(3,1+2)"
 
 
+def test_texts_in_an_array():
+    assert locus.positions(np.array(["1+2", "0"]), "tree:2") == locus.positions(["1+2", "0"], "tree:2")
+    with pytest.raises(locus.SpecError):
+        locus.positions(np.array(["moon"]), "tree:2")
+
+
 def test_positions_on_trees():
     rows = tree_rows(20)
     words = ["+".join(str(branch + 1) for branch in row if branch >= 0) or "0" for row in rows]

@@ -11,6 +11,7 @@ transformers = pytest.importorskip("transformers")
 import locus
 import locus.huggingface
 from locus.huggingface import Cache, undo, use
+from locus.huggingface.decoding import Kept  # noqa: E402
 
 transformers.logging.set_verbosity_error()
 SIZES = dict(vocab_size=99, hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4,
@@ -114,6 +115,34 @@ def test_a_cache_is_cropped_copied_and_reordered():
         branch.reset()
         assert branch.get_seq_length() == 0
         assert share(wanted, outputs(model, tokens, past_key_values=branch, use_cache=True)) < 1e-5
+
+
+def test_a_length_to_keep_and_what_is_let_go_of():
+    model, tokens = use(make("llama")), text(2, 20)
+    with torch.no_grad():
+        wanted = outputs(model, tokens)
+        cache = Cache(model)
+        outputs(model, tokens[:, :14], past_key_values=cache, use_cache=True)
+        outputs(model, tokens[:, 14:16], past_key_values=cache, use_cache=True)
+        cache.crop(30)
+        assert cache.get_seq_length() == 16
+        cache.crop(12)
+        assert cache.get_seq_length() == 12
+        assert share(wanted[:, 12:], outputs(model, tokens[:, 12:], past_key_values=cache, use_cache=True)) < 1e-5
+    assert all(site.cache is site.positions is site.mark is None for site in model.locus_used.sites)
+    assert not any(isinstance(layer, Kept) for layer in Cache(model.to("meta")).layers)
+
+
+def test_sinks_go_where_the_spec_has_its_scores():
+    model, tokens, found = make("gpt_oss"), text(), []
+    for spec in ("scores(cap=3) + kerple", "kerple + scores(cap=3)"):
+        use(model, spec)
+        with torch.no_grad():
+            for site in model.locus_used.sites:
+                for name, parameter in site.learned().items():
+                    parameter.copy_(torch.arange(1, len(parameter) + 1) / (2 if name.endswith("a") else 3))
+            found.append(outputs(model, tokens))
+    assert share(*found) < 1e-6
 
 
 def gradients(model, tokens):

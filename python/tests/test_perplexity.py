@@ -284,11 +284,15 @@ def test_bad_usage_is_one_line(name, folder, tmp_path, capsys):
 
 
 def test_a_folder_without_a_checkpoint(folder, tmp_path, capsys):
-    for place, message in ((tmp_path, "config.json"), (tmp_path / "none", "there is no folder")):
+    for place, message in ((tmp_path, "config.json"), (tmp_path / "none", "there is no folder"),
+                           ("./none", "there is no folder './none'")):
         words = [str(place), *words_of(folder, tmp_path)[1:]]
         assert command.main(words) == 1
         shown = capsys.readouterr().err
         assert message in shown and shown.count("\n") == 1
+    # What a hub may have is no folder.
+    assert [command._is_folder(name) for name in ("somebody/a-model", "gpt2", "~/a", "a/b/c", "../a", "/a")] == [
+        False, False, True, True, True, True]
 
 
 def test_a_killed_command_goes_on(folder, tmp_path):

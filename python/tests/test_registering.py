@@ -250,6 +250,14 @@ def test_what_gradients_and_beginnings_raise_comes_out(draw):
     with pytest.raises(KeyError, match="mine"):
         plan.attention_backward(q, q, q, q)
     assert np.isfinite(plan.attention(q, q, q)).all()
+    for name, gradient, error in (("py-named", lambda upstream: {"aa": [0.0]}, ValueError),
+                                  ("py-half", lambda upstream: {"a": [0.0]}, ValueError),
+                                  ("py-bare", lambda upstream: 0.0, TypeError)):
+        locus.register(name, score=lambda distance, a, b: -a[0] * distance, parameters={"a": [1], "b": [1]},
+                       gradient=gradient)
+        own = locus.Encoding(name).plan(T, H, D)
+        with pytest.raises(error, match="parameters? (are )?a, b"):
+            own.attention_backward(q, q, q, q)
     locus.register("py-late", score=lambda distance, a: -a[0] * distance, gradient=lambda upstream: 0.0,
                    parameters={"a": {"shape": [1], "initial": lambda shape: fails()}})
     with pytest.raises(KeyError, match="mine"):

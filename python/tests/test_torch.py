@@ -202,6 +202,24 @@ def test_operators_are_what_calls_do(backend):
     assert any("locus.attention" in str(node.target) for node in traced.graph.nodes)
 
 
+def test_tangents_are_refused_or_come_out():
+    q, k, v = (x.detach() for x in drawn())
+    tangent = torch.randn_like(q)
+    locus.torch.attention(q, k, v, "rope", backend="locus")  # the calls below are like one before
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(q, tangent)
+        with pytest.raises(locus.UnsupportedError, match='backend="forms"'):
+            locus.torch.attention(dual, k, v, "rope", backend="locus")
+        with pytest.raises(locus.UnsupportedError, match='backend="forms"'):
+            locus.torch.Encoding("rope", H, D)(dual, backend="locus")
+        assert torch.equal(locus.torch.attention(q, k, v, "rope"), locus.torch.attention(q, k, v, "rope"))
+        output = locus.torch.attention(dual, k, v, "rope + scores(cap=2)", backend="forms")
+        found = torch.autograd.forward_ad.unpack_dual(output).tangent
+    step = 1e-6
+    up, down = (locus.torch.attention(q + sign * step * tangent, k, v, "rope + scores(cap=2)") for sign in (1, -1))
+    torch.testing.assert_close(found, (up - down) / (2 * step), atol=1e-8, rtol=0)
+
+
 def test_gradients_of_gradients_are_refused():
     inputs = drawn()
     output = locus.torch.attention(*inputs, "rope", backend="locus")
@@ -214,8 +232,10 @@ def test_positions_are_let_go_of():
     from locus.torch import planning
     q, k, v = (x.detach() for x in drawn())
     before = len(planning._numbered)
+    turn = locus.torch.Encoding("rope", H, D)
     for shift in range(100):
         locus.torch.attention(q, k, v, "rope", locus.positions(np.arange(L) + shift))
+        turn(q, locus.positions(np.arange(L) + shift))
     assert len(planning._numbered) == before and len(planning._by_place._found) <= 64
 
 
@@ -318,6 +338,19 @@ def test_bias_hides_keys(backend):
     assert torch.allclose(longest, locus.torch.attention(*packed, "rope", offsets=[0, 4, 2 * L]), atol=1e-12)
 
 
+def test_hidden_keys_count_for_nobody():
+    q, k, v = drawn(1, H, L, D)
+    own = module_of("cope")
+    hidden = torch.zeros(L, L, dtype=torch.float64)
+    hidden[:, 1::2] = -torch.inf
+    found = [own(q, k, v, is_causal=True, backend=backend, bias=hidden) for backend in ("locus", "forms")]
+    torch.testing.assert_close(*found, atol=1e-12, rtol=0)
+    inputs = (q, k, v, *own.parameters())
+    upstream = torch.randn_like(found[0])
+    for mine, other in zip(*(torch.autograd.grad(o, inputs, upstream) for o in found)):
+        torch.testing.assert_close(mine, other, atol=1e-11, rtol=0)
+
+
 @pytest.mark.parametrize("backend", ["locus", "forms"])
 def test_bias_in_operators(backend):
     q, k, v = drawn()
@@ -343,6 +376,26 @@ def test_bias_that_does_not_fit():
             locus.torch.attention(q, k, v, "rope", bias=bad)
     with pytest.raises(locus.DtypeError):
         locus.torch.attention(q, k, v, "rope", bias=torch.ones(L, L, dtype=torch.bool))
+
+
+def test_places_that_do_not_fit_or_repeat():
+    packed = [x.detach() for x in drawn(L, H, D)]
+    with pytest.raises(locus.ShapeError, match=r"packed by \[0, 5\], tensors by \[0, 2, 5\]"):
+        locus.torch.attention(*packed, "rope", locus.positions(L), offsets=OFFSETS)
+    own = locus.positions(np.arange(L), offsets=OFFSETS.numpy())
+    assert torch.equal(locus.torch.attention(*packed, "rope", own, offsets=OFFSETS),
+                       locus.torch.attention(*packed, "rope", torch.arange(L), offsets=OFFSETS))
+    q, k, v = (x.detach() for x in drawn())
+    real = torch.arange(L) + 0.5
+    assert torch.equal(locus.torch.attention(q, k, v, "rope", locus.positions(real.numpy())),
+                       locus.torch.attention(q, k, v, "rope", real))
+    rows = torch.stack((torch.arange(L), torch.arange(L) * 3), -1)
+    turning = locus.torch.Attention("algebraic(group=cycle:12*seq)", H, D, dtype=torch.float64)
+    assert torch.equal(turning(q, k, v, rows), turning(q, k, v, locus.positions(rows.numpy(), "cycle:12*seq")))
+    for dropout in (1.0, -0.1):
+        for backend in ("locus", "forms"):
+            with pytest.raises(ValueError, match="dropout_p is"):
+                locus.torch.attention(q, k, v, "rope", dropout_p=dropout, backend=backend)
 
 
 def test_bad_input():

@@ -89,6 +89,9 @@ static locus_status fill_given_word(locus_positions *positions, const locus_posi
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "starts",
                           "starts[%zu] = %zu is less than starts[%zu] = %zu: starts may not decrease", token + 1, end,
                           token, first);
+    if (end > first && !given->branches)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "branches", "branches is NULL, but starts count %zu of them",
+                          end);
     for (size_t i = first; i < end; i++)
         if (!has_branch(size, given->branches[i]))
             return locus_fail(error, LOCUS_ERROR_POSITION, "branches",

@@ -85,6 +85,13 @@ locus_status locus_attention_workspace_bound(const locus_encoding *encoding, con
                             locus_plan_shape(widest.plan)->heads, locus_plan_shape(widest.plan)->head_dim);
     if (status == LOCUS_OK)
         *bytes = locus_attention_workspace(widest.plan, &own, widest.given.dtype, pass, &widest.execution);
+    if (*bytes >= ATTENTION_CARVED_MOST) {
+        *bytes = 0;
+        status = locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "limits",
+                            "%s attention within these limits takes more memory than there can be: give it smaller "
+                            "options, or fewer tokens",
+                            locus_attention_kind_entry(own.kind)->name);
+    }
     locus_limit_plan_close(&widest);
     return status;
 }

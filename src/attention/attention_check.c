@@ -90,6 +90,14 @@ static locus_status check_documents(const locus_plan *plan, const locus_attentio
     return LOCUS_OK;
 }
 
+locus_status locus_attention_check_mask(const locus_plan *plan, locus_mask mask, locus_error *error) {
+    if (mask == LOCUS_MASK_CAUSAL || !locus_plan_needs_causal(plan))
+        return LOCUS_OK;
+    return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "mask",
+                      "the encoding (xpos) grows with the distance of later keys: every attention that it acts in must "
+                      "have the causal mask");
+}
+
 /* What the encoding asks of the call. */
 static locus_status check_encoding(const locus_plan *plan, const locus_attention_options *options, locus_error *error) {
     const bool whole = locus_plan_query_key_whole(plan) || locus_plan_value_whole(plan);
@@ -103,12 +111,7 @@ static locus_status check_encoding(const locus_plan *plan, const locus_attention
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "turned",
                           "the plan has a content term (relative, cope), which needs queries before any operator has "
                           "turned them; give them as they are, without turned");
-    if (options->mask != LOCUS_MASK_CAUSAL && locus_plan_needs_causal(plan))
-        return locus_fail(
-            error, LOCUS_ERROR_UNSUPPORTED, "mask",
-            "the encoding (xpos) grows with the distance of later keys: every attention that it acts in must "
-            "have the causal mask");
-    return LOCUS_OK;
+    return locus_attention_check_mask(plan, options->mask, error);
 }
 
 /* Numbers that are enumerators. */

@@ -12,6 +12,9 @@ LOCUS_MUST_USE locus_status locus_attention_options_read(locus_attention_options
 locus_status locus_attention_check_options(const locus_plan *plan, const locus_attention_options *options,
                                            locus_error *error);
 
+/* Encodings that need the causal mask have it. */
+locus_status locus_attention_check_mask(const locus_plan *plan, locus_mask mask, locus_error *error);
+
 /* Inputs and results of the forward pass. Backward reads output and log_sum_exp, and needs both. Of weights: query and
  * key. */
 locus_status locus_attention_check_tensors(const locus_plan *plan, const locus_attention_tensors *tensors,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See attention_turn.h. What comes here has passed the checks of attention.c, so locus_apply cannot fail. */
+/* See attention_turn.h. What comes here has passed the checks of attention.c: nothing can fail but callbacks of
+ * registered encodings. */
 #include "attention/attention_turn.h"
 
+#include "core/call.h"
 #include "core/error.h"
 
-#include <assert.h>
 #include <locus/parallel.h>
 #include <stddef.h>
 #include <string.h>
@@ -187,12 +188,17 @@ static locus_execution execution_of(const attention_turn *turn) {
     return execution;
 }
 
+/* A callback of a registered encoding may have failed; that the call was cancelled, it knows itself. */
+static void pass_on(locus_status status, const locus_error *error) {
+    if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED)
+        locus_call_fail(error);
+}
+
 static attention_view apply(const attention_turn *turn, locus_role role, locus_direction direction,
                             const locus_tensor *x, const locus_tensor *y) {
     const locus_execution execution = execution_of(turn);
-    const locus_status status = locus_apply(turn->plan, role, direction, x, y, &execution, NULL);
-    assert(status == LOCUS_OK || status == LOCUS_ERROR_INTERRUPTED);
-    (void)status;
+    locus_error error;
+    pass_on(locus_apply(turn->plan, role, direction, x, y, &execution, &error), &error);
     return locus_attention_view_of(y);
 }
 
@@ -225,9 +231,8 @@ static void apply_backward(const attention_turn *turn, locus_role role, const lo
                                        .parameters = turn->gradients->parameters,
                                        .parameter_count = turn->gradients->parameter_count};
     const locus_execution execution = execution_of(turn);
-    const locus_status status = locus_apply_backward(turn->plan, role, LOCUS_FORWARD, &all, &execution, NULL);
-    assert(status == LOCUS_OK || status == LOCUS_ERROR_INTERRUPTED);
-    (void)status;
+    locus_error error;
+    pass_on(locus_apply_backward(turn->plan, role, LOCUS_FORWARD, &all, &execution, &error), &error);
 }
 
 static void end_backward(const attention_turn *turn) {

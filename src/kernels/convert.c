@@ -160,8 +160,8 @@ locus_status locus_tensor_convert(const locus_tensor *from, const locus_tensor *
             r.from += at * (ptrdiff_t)from->stride[i - 1] * from_size;
             r.to += at * (ptrdiff_t)to->stride[i - 1] * to_size;
         }
-        r.from_stride = rank > 0 ? (ptrdiff_t)from->stride[rank - 1] * from_size : 0;
-        r.to_stride = rank > 0 ? (ptrdiff_t)to->stride[rank - 1] * to_size : 0;
+        r.from_stride = length > 1 ? (ptrdiff_t)from->stride[rank - 1] * from_size : 0;
+        r.to_stride = length > 1 ? (ptrdiff_t)to->stride[rank - 1] * to_size : 0;
         convert_run(&r, length);
     }
     return LOCUS_OK;

@@ -3,6 +3,7 @@
  * See binding.h for what bindings share. */
 #include "plan/binding.h"
 
+#include "core/call.h"
 #include "core/error.h"
 #include "core/hash.h"
 
@@ -140,7 +141,7 @@ static locus_status bind_terms(locus_binding *binding, const locus_tensor *tenso
         locus_parameter_list_check(locus_binding_parameters(binding), tensors, count, "parameters", error);
     for (size_t i = 0; status == LOCUS_OK && i < binding->encoding->term_count; i++)
         status = bind_term(binding, i, tensors, before, &binding->terms[i], error);
-    return status;
+    return status == LOCUS_OK ? locus_call_check(error) : status;
 }
 
 /* ---- making ---- */

@@ -81,6 +81,7 @@ locus_status locus_fold(const locus_binding *binding, double *basis, double *ang
         angles[i] = 0;
     for (size_t i = 0; signs && i < shape->heads * alone; i++)
         signs[i] = 1;
+    const size_t group = shape->heads / binding->shape.kv_heads; /* an operator serves the queries of a key's head */
     for (size_t head = 0; head < shape->heads; head++) {
         locus_normal_target target = {.head_dim = shape->head_dim,
                                       .all_pairs = shape->pairs,
@@ -88,7 +89,7 @@ locus_status locus_fold(const locus_binding *binding, double *basis, double *ang
                                       .angles = angles ? angles + head * turns : NULL,
                                       .signs = signs ? signs + head * alone : NULL};
         for (size_t i = 0; i < parts.count; i++) {
-            parts.items[i].write(&parts.items[i], head, &target);
+            parts.items[i].write(&parts.items[i], head / group, &target);
             target.pair += parts.items[i].pairs;
             target.alone += parts.items[i].count - 2 * parts.items[i].pairs;
         }

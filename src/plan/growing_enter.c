@@ -141,7 +141,8 @@ static locus_status check_counted(const locus_growing *g, bool keep, locus_error
     }
     for (size_t s = 0; s < g->sequences; s++) {
         locus_status status = keep ? check_room(g, s, 1, error) : LOCUS_OK;
-        if (status == LOCUS_OK && last_position(g, s) >= LOCUS_POSITION_MAX)
+        if (status == LOCUS_OK && g->columns[0].coordinate.kind == LOCUS_COORDINATE_AXIS &&
+            last_position(g, s) >= LOCUS_POSITION_MAX)
             status = locus_fail(error, LOCUS_ERROR_POSITION, "positions",
                                 "sequence %zu has reached position 2^40, the last that an encoding takes", s);
         if (status != LOCUS_OK)

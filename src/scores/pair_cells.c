@@ -111,10 +111,12 @@ static locus_status choose(pair_making *making, const locus_pair_asked *asked, l
 static void set_places(pair_making *making, uint32_t *query, uint32_t *key) {
     const locus_distinct_positions *distinct = &making->distinct;
     const locus_placement *first = &making->places->items[0];
+    const size_t rows = making->query.count, columns = making->key.count;
+    /* where there are none, all tokens are in gaps */
     for (size_t t = 0; t < first->query.tokens; t++)
-        query[t] = making->query.of[distinct->query.numbers[t]] * (uint32_t)making->key.count;
+        query[t] = rows > 0 ? making->query.of[distinct->query.numbers[t]] * (uint32_t)columns : 0;
     for (size_t t = 0; t < first->key.tokens; t++)
-        key[t] = making->key.of[distinct->key.numbers[t]];
+        key[t] = columns > 0 ? making->key.of[distinct->key.numbers[t]] : 0;
 }
 
 static void set_pairs(const locus_places *places, uint32_t *query, uint32_t *key) {

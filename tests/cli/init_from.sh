@@ -33,6 +33,19 @@ train --length 5 --init-from drawn
 [ "$("$locus" runs --store s/locus.db --format csv | wc -l)" = $((count + 1)) ] || fail "another beginning is the same run"
 refuses 1 "exists with another init_digest" train --length 5 --init-from drawn --name of-run
 
+# Own data: a number means what the run's vocabulary says.
+printf 'good\tyes\nbad\tno\n' >first.tsv
+printf 'bad\tno\ngood\tyes\n' >turned.tsv
+classify() {
+    "$locus" train --task classify --encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 16 --steps 1 --batch 2 \
+        --threads 1 --quiet --store s/locus.db --data "$1" --dev "$1" --test "$1" --name "$2" ${3:+--init-from "$3"}
+}
+classify first.tsv labels && classify first.tsv more labels || fail "own data: $?"
+refuses 1 "numbers tokens or classes otherwise than these data" classify turned.tsv other labels
+[ ! -e s/other ] || fail "a training that did not begin left a folder"
+cp s/labels/best.safetensors copied.safetensors
+classify turned.tsv other copied.safetensors || fail "a copy of the parameters: $?"
+
 refuses 1 "no run 'none' in the store" train --length 4 --init-from none
 refuses 1 "none.safetensors" train --length 4 --init-from none.safetensors
 echo "no tensors" >bad.safetensors

@@ -56,6 +56,19 @@ cmp one.json two.json || fail "a store that was imported is written as another f
 "$locus" runs --store other/locus.db | grep -q '9007199254740991 .*imported .*b-two$' || fail "not marked: $("$locus" runs --store other/locus.db)"
 "$locus" runs import one.json --store other/locus.db 2>err || fail "import again: $(cat err)"
 [ "$(cat err)" = "locus: one.json: imported 0 runs; the others were there already" ] || fail "import again says: $(cat err)"
+# Such runs have no files: what is called like them belongs to somebody else.
+mkdir other/b-two other/renamed.too && echo "not yours" >other/b-two/best.safetensors
+"$locus" runs rename b-two b-other --store other/locus.db --quiet
+"$locus" runs rename b-other b-two --store other/locus.db --quiet
+[ -e other/b-two/best.safetensors ] && [ ! -e other/b-other ] || fail "rename of an imported run moved files"
+cp -R other kept
+"$locus" runs delete b-two --store kept/locus.db --quiet
+[ -e kept/b-two/best.safetensors ] || fail "delete of an imported run took files of another one"
+rm -r other/b-two other/renamed.too
+for store in '' ':memory:'; do
+    refuses 2 "--store '$store' is no file" "$locus" runs --store "$store"
+    refuses 2 "--store '$store' is no file" "$locus" train --task copy --encoding none --store "$store"
+done
 "$locus" runs export b-two b-one --store s/locus.db -o part.json --quiet
 [ "$(grep -c '^"name"' part.json)" = 2 ] || fail "export of two: $(grep '^"name"' part.json)"
 

@@ -71,6 +71,13 @@ locus runs diff run-0 run-1 >diff
 grep -q '^seed  *0  *1$' diff && grep -q '^test loss ' diff || fail "diff: $(cat diff)"
 ! grep -q '^dim' diff || fail "diff says what is alike: $(cat diff)"
 [ "$(locus runs diff run-0 run-0 | wc -l)" = 1 ] || fail "a run differs from itself"
+"$locus" train --task copy --encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 16 --length 4 --steps 1 \
+    --train-samples 8 --dev-samples 4 --test-samples 4 --greedy-samples 0 --batch 4 --threads 1 --quiet \
+    --store s/locus.db --name 'a|1' --seed 12345678901 || fail "a name with a bar: $?"
+locus runs diff run-0 'a|1' >diff
+head -n 1 diff | grep -q 'a|1$' && grep -q '^seed  *0  *12345678901$' diff || fail "digits and names: $(cat diff)"
+locus runs show 'a|1' | grep -q '^seed  *12345678901$' || fail "digits: $(locus runs show 'a|1')"
+locus runs delete 'a|1' --quiet
 locus runs show run-0 | grep -q '^note  *a & b$' || fail "note: $(locus runs show run-0)"
 locus runs note run-0 ''
 ! locus runs show run-0 | grep -q '^note' || fail "an empty note stays"

@@ -110,6 +110,10 @@ for set in train val test; do cp basic_test.tsv "files/basic_$set.tsv"; done
     fail "expressions of files: $(cat err)"
 agrees files accuracy files.json --data files
 refuses 2 "data says where they are" "$locus" eval files
+for run in files "$name"; do # read from files, or drawn
+    refuses 2 "expressions are read from files: none of other sizes can be drawn" "$locus" eval "$run" --data files --lengths 9
+done
+refuses 2 "lengths: 17 are given, at most 16 can be" "$locus" eval "$name" --lengths "$(seq -s , 10 26)"
 # shellcheck disable=SC2086
 refuses 1 "basic_test.tsv' is one file for all sets" "$locus" train --task listops --encoding rope $tiny --train-samples 20 \
     --data basic_test.tsv

@@ -461,6 +461,14 @@ static void test_convert(void **state) {
     for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(turned[i % (COUNT / 2) * 2 + i / (COUNT / 2)], half[i]);
     check_copies(&from, &middle);
+    /* a stride that is never stepped */
+    const int64_t tall[] = {COUNT, 1};
+    locus_tensor one = locus_tensor_view(half, LOCUS_FLOAT16, 2, tall),
+                 other = locus_tensor_view(back, LOCUS_FLOAT64, 2, tall);
+    one.stride[1] = INT64_MAX, other.stride[1] = INT64_MIN;
+    rig_ok(locus_tensor_convert(&one, &other, error));
+    for (size_t i = 0; i < COUNT; i++)
+        assert_true(back[i] == want[i]);
     locus_error error;
     locus_tensor wrong = to;
     wrong.shape[1]--;

@@ -253,6 +253,26 @@ static void counting_ends(void **state) {
     cache_case_close(&c);
 }
 
+/* A cycle has no end, however large it is: behind its last residue comes the first. */
+static void counting_goes_round(void **state) {
+    (void)state;
+    cache_case c = {
+        .spec = "algebraic(group=cycle:2000000000000)", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {6}};
+    cache_case_open(&c);
+    const size_t offsets[] = {0, 1};
+    const int64_t value[] = {1999999999998};
+    locus_positions *positions = on("cycle:2000000000000", 1, offsets, value);
+    locus_tensor one = cache_case_zeros(1, c.kv_heads, 8, c.dtype);
+    locus_error error;
+    cache_case_need(&c, locus_cache_append(c.cache, positions, &one, &one, NULL, &error), &error);
+    for (int i = 0; i < 3; i++)
+        cache_case_need(&c, locus_cache_append(c.cache, NULL, &one, &one, NULL, &error), &error);
+    assert_int_equal(locus_cache_length(c.cache, 0), 4);
+    locus_positions_destroy(&positions);
+    cache_case_free(&one);
+    cache_case_close(&c);
+}
+
 /* Positions that rise by one, stand, fall and jump: each key is turned at its own, as a whole plan turns it. */
 static void positions_may_jump(void **state) {
     (void)state;
@@ -330,6 +350,26 @@ static void attention_needs_its_tokens(void **state) {
     cache_case_free(&q);
     cache_case_free(&o);
     cache_case_free(&wrong);
+    cache_case_close(&c);
+}
+
+/* The weights of keys ahead of a query would grow with their distance. */
+static void xpos_needs_the_causal_mask(void **state) {
+    (void)state;
+    cache_case c = {.spec = "rope(xpos=512)", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {20}};
+    cache_case_open(&c);
+    const cache_part some = {{0}, {5}, {0, 5}};
+    locus_tensor q = cache_case_zeros(5, c.heads, 8, c.dtype), o = cache_case_zeros(5, c.heads, 8, c.dtype);
+    locus_attention_options full = locus_attention_default();
+    locus_error error;
+    cache_case_append(&c, &some);
+    full.mask = LOCUS_MASK_FULL;
+    expect(locus_cache_attend(c.cache, &full, &q, &o, NULL, &error), LOCUS_ERROR_UNSUPPORTED, &error,
+           "the encoding (xpos) grows with the distance of later keys: every attention that it acts in must have the "
+           "causal mask");
+    assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), LOCUS_OK);
+    cache_case_free(&q);
+    cache_case_free(&o);
     cache_case_close(&c);
 }
 
@@ -488,9 +528,16 @@ static void shifts_are_checked(void **state) {
     apart.device = 1;
     expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &apart, &error), LOCUS_ERROR_UNSUPPORTED, &error,
            "keys is on device 1: the library computes in the host's memory, device 0");
+    for (int i = 0; i < 2; i++) { /* the same numbers again and again */
+        apart = x;
+        apart.stride[i] = 0;
+        expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &apart, &error), LOCUS_ERROR_SHAPE, &error,
+               i == 0 ? "stride 0 of keys is 0; a tensor that is written must not repeat its elements"
+                      : "stride 1 of keys is 0; a tensor that is written must not repeat its elements");
+    }
     none.data = NULL;
     expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &none, &error), LOCUS_ERROR_ARGUMENT, &error,
-           "keys have no data");
+           "keys has no data; its data pointer is NULL");
     assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &x, &error), LOCUS_OK);
     x.shape[0] = none.shape[0] = 0;
     assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &x, &error), LOCUS_OK);
@@ -545,7 +592,9 @@ int main(void) {
         cmocka_unit_test(appends_are_checked),
         cmocka_unit_test(some_positions_cannot_be_counted_or_real),
         cmocka_unit_test(attention_needs_its_tokens),
+        cmocka_unit_test(xpos_needs_the_causal_mask),
         cmocka_unit_test(counting_ends),
+        cmocka_unit_test(counting_goes_round),
         cmocka_unit_test(positions_may_jump),
         cmocka_unit_test(refused_calls_change_nothing),
         cmocka_unit_test(moves_are_checked),

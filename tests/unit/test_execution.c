@@ -2,6 +2,7 @@
 /* How a call runs, said by call: at most so many threads, an executor of its own, calls of several threads at once, and
  * an early end. A call that is cancelled wherever it asks says so, leaks nothing, and leaves its plan as good as it
  * was: the next call has the bits of the one that nobody disturbed. Caches: test_cache_cancel.c. */
+#include "kind_of.h"
 #include "sanitized.h"
 #include "threads_only.h"
 #include "unit/kinds_hands.h"
@@ -304,6 +305,27 @@ static void another_thread_cancels(void **state) {
     hands_drop(&h);
 }
 
+/* Rounds without an end, whose loops have nothing to do once the call is over. */
+static void rounds_can_be_cancelled(void **state) {
+    kinds_case test;
+    hands h;
+    pthread_t other;
+    int32_t flag = 0;
+    locus_execution execution = locus_execution_default();
+    (void)state;
+    hands_subject(0, &test);
+    test.spec = "rope";
+    test.options.mask = LOCUS_MASK_FULL;
+    test.options.kind = kind_of("clustered(clusters=2, iterations=1000000000000)");
+    hands_take(&h, &test, LOCUS_FLOAT32, NULL);
+    execution.cancelled = locus_flag_raised;
+    execution.context = &flag;
+    assert_int_equal(pthread_create(&other, NULL, raise_soon, &flag), 0);
+    assert_int_equal(hands_run(&h, HANDS_FORWARD, &execution, NULL), LOCUS_ERROR_INTERRUPTED);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    hands_drop(&h);
+}
+
 /* ---- plans ---- */
 
 /* A plan, or with `plan` and another binding its refresh. */
@@ -421,6 +443,7 @@ int main(void) {
         cmocka_unit_test(a_call_of_any_threads_can_be_cancelled_wherever_it_asks),
         cmocka_unit_test(a_raised_flag_touches_nothing),
         cmocka_unit_test(another_thread_cancels),
+        cmocka_unit_test(rounds_can_be_cancelled),
         cmocka_unit_test(plans_can_be_cancelled),
         cmocka_unit_test(senseless_executions_are_refused),
     };

@@ -30,15 +30,16 @@ static double *numbers(size_t count) {
     return block;
 }
 
-static void bind(folded *f, const char *spec, size_t dim) {
+static void bind_groups(folded *f, const char *spec, size_t dim, size_t heads, size_t kv_heads) {
     locus_error error = {0};
     locus_shape shape = locus_shape_default();
     locus_tensor tensors[PARAMETERS_MAX];
     size_t count = 0;
     *f = (folded){0};
-    shape.heads = HEADS;
+    shape.heads = heads;
+    shape.kv_heads = kv_heads;
     shape.head_dim = dim;
-    shape.model_dim = HEADS * dim;
+    shape.model_dim = heads * dim;
     assert_int_equal(locus_encoding_parse(spec, &f->encoding, &error), LOCUS_OK);
     assert_int_equal(locus_encoding_parameter_count(f->encoding, &shape, &count, &error), LOCUS_OK);
     assert_true(count <= PARAMETERS_MAX);
@@ -51,6 +52,10 @@ static void bind(folded *f, const char *spec, size_t dim) {
     }
     assert_int_equal(locus_encoding_initialise(f->encoding, &shape, 11, tensors, count, &error), LOCUS_OK);
     assert_int_equal(locus_binding_create(&f->binding, f->encoding, &shape, tensors, count, &error), LOCUS_OK);
+}
+
+static void bind(folded *f, const char *spec, size_t dim) {
+    bind_groups(f, spec, dim, HEADS, 0);
 }
 
 static void fold(folded *f) {
@@ -270,6 +275,30 @@ static void each_result_may_be_left_out(void **state) {
     release(&f);
 }
 
+/* Query heads share the operators of their head of keys. */
+static void groups_of_heads_share_a_normal_form(void **state) {
+    static const char *const specs[] = {"algebraic", "algebraic(generator=householder)", "mixed"};
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        folded few, many;
+        bind(&few, specs[i], 6);
+        fold(&few);
+        bind_groups(&many, specs[i], 6, 4 * HEADS, HEADS);
+        fold(&many);
+        assert_int_equal(many.shape.heads, 4 * HEADS);
+        const size_t square = 36, turns = many.shape.coordinates * many.shape.pairs;
+        const size_t alone = many.shape.coordinates * (6 - 2 * many.shape.pairs);
+        for (size_t h = 0; h < 4 * HEADS; h++) {
+            assert_memory_equal(many.basis + h * square, few.basis + h / 4 * square, square * sizeof(double));
+            assert_memory_equal(many.angles + h * turns, few.angles + h / 4 * turns, turns * sizeof(double));
+            for (size_t j = 0; j < alone; j++)
+                assert_true(many.signs[h * alone + j] == few.signs[h / 4 * alone + j]);
+        }
+        release(&few);
+        release(&many);
+    }
+}
+
 static void what_has_none_is_refused(void **state) {
     static const struct {
         const char *spec, *words;
@@ -307,13 +336,10 @@ static void null_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(normal_forms_are_the_operators),
-        cmocka_unit_test(half_pairs_are_a_permutation),
-        cmocka_unit_test(cycles_have_whole_multiples),
-        cmocka_unit_test(reflections_have_a_sign),
-        cmocka_unit_test(each_result_may_be_left_out),
-        cmocka_unit_test(what_has_none_is_refused),
-        cmocka_unit_test(null_is_refused),
+        cmocka_unit_test(normal_forms_are_the_operators), cmocka_unit_test(half_pairs_are_a_permutation),
+        cmocka_unit_test(cycles_have_whole_multiples),    cmocka_unit_test(reflections_have_a_sign),
+        cmocka_unit_test(each_result_may_be_left_out),    cmocka_unit_test(groups_of_heads_share_a_normal_form),
+        cmocka_unit_test(what_has_none_is_refused),       cmocka_unit_test(null_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

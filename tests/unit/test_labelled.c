@@ -91,6 +91,51 @@ static void test_cuts(void **state) {
     lab_dataset_destroy(&set);
 }
 
+/* Of a file that is sorted by its labels, a part has both; the whole stands as it is written. */
+static void test_parts(void **state) {
+    (void)state;
+    enum { ROWS = 40, PART = 12 };
+    char text[ROWS * 16] = "";
+    for (int i = 0; i < ROWS; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "w%d\t%s\n", i, i < ROWS / 2 ? "yes" : "no");
+    put("sorted.tsv", text);
+    const lab_task_options options =
+        options_of(scratch_path("sorted.tsv"), scratch_path("sorted.tsv"), scratch_path("sorted.tsv"));
+    lab_dataset whole = drawn(&options, LAB_SET_TEST, 0), parts[3];
+    assert_int_equal(whole.samples, ROWS);
+    for (size_t i = 0; i < ROWS; i++)
+        expect_sample(&whole, i, 2, (const int32_t[]){0, 2 + (int32_t)i}, i >= ROWS / 2);
+    for (size_t i = 0; i < 3; i++) {
+        const lab_draw wanted = {lab_task_find("classify"), &options, LAB_SET_TEST, PART, i == 2};
+        assert_int_equal(lab_dataset_generate(&parts[i], &wanted, NULL), LOCUS_OK);
+        assert_int_equal(parts[i].samples, PART);
+        size_t later = 0;
+        for (size_t s = 0; s < PART; s++) {
+            later += parts[i].labels[s] == 1;
+            assert_true(s == 0 || parts[i].input[2 * s + 1] > parts[i].input[2 * s - 1]); /* in their order, once */
+        }
+        assert_in_range(later, 1, PART - 1);
+    }
+    assert_memory_equal(parts[0].input, parts[1].input, 2 * PART * sizeof(int32_t));
+    assert_memory_not_equal(parts[0].input, parts[2].input, 2 * PART * sizeof(int32_t)); /* another seed */
+    for (size_t i = 0; i < 3; i++)
+        lab_dataset_destroy(&parts[i]);
+    lab_dataset_destroy(&whole);
+}
+
+static void test_mark(void **state) {
+    (void)state;
+    put("marked.tsv", "\xef\xbb\xbfgood\tyes\nbad\tno\n");
+    put("plain.tsv", "good\tyes\nbad\tno\n");
+    const lab_task_options options =
+        options_of(scratch_path("marked.tsv"), scratch_path("plain.tsv"), scratch_path("plain.tsv"));
+    lab_dataset marked = drawn(&options, LAB_SET_TRAIN, 0), plain = drawn(&options, LAB_SET_DEV, 0);
+    expect_sample(&marked, 0, 2, (const int32_t[]){0, 2}, 0);
+    expect_sample(&plain, 0, 2, (const int32_t[]){0, 2}, 0); /* the same word */
+    lab_dataset_destroy(&marked);
+    lab_dataset_destroy(&plain);
+}
+
 static void test_json(void **state) {
     (void)state;
     put("text.jsonl", "{\"input_text\": \"a b\", \"label\": \"x\"}\n{\"label\": 3, \"input_text\": \"b\"}\n");
@@ -272,6 +317,9 @@ static void test_lines(void **state) {
         {"bad.tsv", "\n\n", "has no sample in it"},
         {"bad.tsv", "a\tx\nb\tx\n", "all training samples have one label"},
         {"bad.jsonl", "{\"input_text\": \"a\", \"label\": 1}\n{\"input_text\":\n", "line 2: this is no JSON object"},
+        {"bad.jsonl", "{\"input_text\": \"a\", \"label\": 1} {\"input_text\": \"b\", \"label\": 2}\n",
+         "line 1: something stands behind the JSON object"},
+        {"bad.jsonl", "{\"input_text\": \"a\\\\u0000\\u0000b\", \"label\": 1}\n", "line 1: there is a zero byte"},
         {"bad.jsonl", "{\"input_text\": \"a\"}\n", "line 1: \"label\" is missing"},
         {"bad.jsonl", "{\"input_text\": \"a\", \"label\": 1.5}\n", "line 1: \"label\" is missing"},
         {"bad.jsonl", "{\"label\": 1}\n", "line 1: it needs \"input_text\""},
@@ -534,12 +582,12 @@ static void test_other_sets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),       cmocka_unit_test(test_cuts),      cmocka_unit_test(test_json),
-        cmocka_unit_test(test_split),       cmocka_unit_test(test_shared),    cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_names),       cmocka_unit_test(test_typed),     cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_other_sets),  cmocka_unit_test(test_strangers), cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_most_labels), cmocka_unit_test(test_shares),    cmocka_unit_test(test_split_stays),
-        cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_words),     cmocka_unit_test(test_cuts),        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_mark),      cmocka_unit_test(test_json),        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_shared),    cmocka_unit_test(test_kept),        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_typed),     cmocka_unit_test(test_lines),       cmocka_unit_test(test_other_sets),
+        cmocka_unit_test(test_strangers), cmocka_unit_test(test_edges),       cmocka_unit_test(test_most_labels),
+        cmocka_unit_test(test_shares),    cmocka_unit_test(test_split_stays), cmocka_unit_test(test_digest),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -300,7 +300,7 @@ static void folders_have_three_files(void **state) {
     assert_int_equal(mkdir(scratch_path("lra"), 0777), 0);
     for (size_t set = 0; set < 3; set++) {
         char content[64];
-        snprintf(content, sizeof content, "Source\tTarget\n%s", lines[set]);
+        snprintf(content, sizeof content, "%sSource\tTarget\n%s", set == 1 ? "\xef\xbb\xbf" : "", lines[set]);
         scratch_write(names[set], content, strlen(content));
     }
     for (size_t set = 0; set < 3; set++) {

@@ -359,6 +359,9 @@ static void bad_columns_are_refused(void **state) {
     expect_column_failure("tree:2", &(locus_position_column){.size = sizeof(locus_position_column), .starts = starts},
                           LOCUS_ERROR_ARGUMENT, "without branches");
     expect_column_failure(
+        "tree:2", &(locus_position_column){.size = sizeof(locus_position_column), .starts = (size_t[]){0, 5, 0}},
+        LOCUS_ERROR_ARGUMENT, "branches is NULL");
+    expect_column_failure(
         "tree:2",
         &(locus_position_column){
             .size = sizeof(locus_position_column), .values = nodes, .branches = fine, .node_count = 3},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls that are refused: what the caller is told, to the letter, of positions, plans, bindings, shapes, limits and
  * texts; and calls just inside of the same limits, which are taken. Attention's are test_attention_refusals.c. */
+#include "kind_of.h"
 #include "property/group_positions.h"
 #include "unit/told.h"
 
@@ -725,6 +726,16 @@ static void limits_of_workspaces(void **state) {
     TELLS(UNSUPPORTED, "limits",
           "batches of 4294967295 queries and 4294967295 keys of this shape are more than memory can hold",
           BOUND(rope, LOCUS_ROLE_QUERY));
+    limits = base;
+    limits.sequences = 1;
+    limits.queries = limits.keys = (size_t)1 << 31;
+    locus_attention_options landmarks = locus_attention_default();
+    landmarks.kind = kind_of("soft(landmarks=1000000000000)");
+    TELLS(UNSUPPORTED, "limits",
+          "soft attention within these limits takes more memory than there can be: give it smaller options, or fewer "
+          "tokens",
+          locus_attention_workspace_bound(none, &limits, &landmarks, LOCUS_PASS_BACKWARD, &bytes, &told));
+    assert_int_equal(bytes, 0);
     limits = base;
     limits.shape = NULL;
     TELLS(ARGUMENT, "shape", "shape is NULL", BOUND(rope, LOCUS_ROLE_QUERY));

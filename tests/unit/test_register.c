@@ -737,6 +737,26 @@ static void test_spoilt_numbers_are_named(void **state) {
     }
 }
 
+/* The same in attention that turns its inputs before its loops. */
+static void expect_kinds_to_fail(const char *spec, size_t numbers) {
+    static const char *const kinds[] = {"linear", "soft(landmarks=2)", "clustered(clusters=2)"};
+    const size_t length = 3;
+    const group_drawing drawing = {"seq", 1, &length, 3, false};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        locus_attention_kind *kind = NULL;
+        locus_error error = {.offset = -1};
+        scene s;
+        assert_int_equal(locus_attention_kind_parse(kinds[i], &kind, NULL), LOCUS_OK);
+        numbers_each = numbers;
+        scene_open(&s, spec, &drawing, NULL);
+        s.options.kind = kind;
+        assert_int_equal(scene_try(&s, LOCUS_FLOAT32, true, &error), LOCUS_ERROR_NUMERIC);
+        assert_non_null(strstr(error.message, "failed: no slope"));
+        scene_close(&s);
+        locus_attention_kind_destroy(&kind);
+    }
+}
+
 /* The gradient of an operator that fails, through locus_apply_backward. */
 static void test_failing_apply(void **state) {
     static const locus_extension_parameter w = {sizeof w, "w", 1, {1}, 0, 0, LOCUS_CONSTRAINT_NONE};
@@ -769,6 +789,21 @@ static void test_failing_apply(void **state) {
         assert_true(((double *)r.gradients[0].data)[0] == 0);
         rig_workspace_free(workspace);
         rig_close(&r);
+        expect_kinds_to_fail(names[i], i == 0 ? SCENE_DIM / 2 : SCENE_DIM * SCENE_DIM);
+    }
+}
+
+/* Tokens of no sequence have positions that nobody looks at. */
+static void test_only_gaps(void **state) {
+    static const char *const specs[] = {"own-wave", "own-kerple", "own-alibi"};
+    const size_t lengths[] = {0, 0};
+    const group_drawing drawing = {"seq", 2, lengths, 3, false};
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        scene s;
+        scene_open(&s, specs[i], &drawing, NULL);
+        scene_run(&s, LOCUS_FLOAT32, true);
+        scene_close(&s);
     }
 }
 
@@ -867,6 +902,7 @@ int main(void) {
                                        cmocka_unit_test(test_cancelled),
                                        cmocka_unit_test(test_calls_within),
                                        cmocka_unit_test(test_failing_apply),
+                                       cmocka_unit_test(test_only_gaps),
                                        cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_newer_struct),
                                        cmocka_unit_test(test_failing_callbacks),

@@ -320,6 +320,42 @@ static void drop_many(lab_store *store, const char *path) {
     }
 }
 
+/* One encoding alone has numbers at a length, and more lengths than there is room for. */
+static void a_length_of_one_encoding_tells_nothing(void **state) {
+    (void)state;
+    const lab_report_options options = {.command = "locus report", .folder = folder};
+    const made_run both[] = {{"copy", "rope", "smoke", 0, LAB_RUN_DONE, 0.9, 64},
+                             {"copy", "none", "smoke", 0, LAB_RUN_DONE, 0.2, 64}};
+    char path[64], *html = NULL;
+    size_t bytes = 0;
+    lab_store *store = NULL;
+    lab_summary summary;
+    snprintf(path, sizeof path, "%s/many.db", folder);
+    OK(lab_store_open(&store, path, &failed));
+    for (size_t i = 0; i < 2; i++)
+        insert(store, &both[i]);
+    for (int length = 100; length <= 250; length += 10) { /* the store has them in the order of texts */
+        char set[32];
+        snprintf(set, sizeof set, "test:%d", length);
+        OK(lab_store_final_set(store, 1, set, "accuracy", 0.5, &failed));
+    }
+    OK(lab_store_final_set(store, 1, "test:64", "accuracy", 0.5, &failed));
+    OK(lab_summary_create(&summary, store, &(lab_summary_filter){.task = "copy"}, &failed));
+    const lab_summary_section *section = &summary.sections[0];
+    assert_int_equal(section->length_count, LAB_SUMMARY_MAX_LENGTHS);
+    assert_true(section->more_lengths);
+    static const size_t smallest[] = {8, 32, 64, 100, 110, 120, 130, 140, 150, 160, 170, 180, 190, 200, 210, 220};
+    assert_memory_equal(section->lengths, smallest, sizeof smallest);
+    lab_summary_free(&summary);
+    OK(lab_report_write(store, &options, page_path, &failed));
+    OK(lab_file_read(page_path, &html, &bytes, &failed));
+    assert_non_null(strstr(html, "Test accuracy at the trained length"));
+    assert_null(strstr(html, "At mean length 64, no two"));
+    free(html);
+    unlink(page_path);
+    drop_many(store, path);
+}
+
 static void every_seed_counts(void **state) {
     (void)state;
     char path[64];
@@ -429,6 +465,7 @@ int main(void) {
         cmocka_unit_test(page_is_whole),
         cmocka_unit_test(failures_leave_nothing),
         cmocka_unit_test(every_seed_counts),
+        cmocka_unit_test(a_length_of_one_encoding_tells_nothing),
         cmocka_unit_test(what_is_not_drawn_is_said),
         cmocka_unit_test(sources_of_later_rows_are_named),
         cmocka_unit_test(units_say_what_is_known),

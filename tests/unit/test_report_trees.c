@@ -417,7 +417,7 @@ static void page_shows_trees_and_images(void **state) {
                                             ">epoch 3, %",
                                             "10.0 % of the images",
                                             "places of the grid",
-                                            "Runs shared the machine",
+                                            "Runs were trained at the same time",
                                             "compact convolutional Transformer",
                                             "test accuracy, %"};
     static const char *const of_trained[] = {">branch 1<",
@@ -433,7 +433,7 @@ static void page_shows_trees_and_images(void **state) {
     has_all(trained, of_trained, sizeof of_trained / sizeof *of_trained);
     assert_null(strstr(breadth, "rope"));       /* it was trained depth first only */
     assert_null(strstr(depth, ">sinusoidal<")); /* and this breadth first only */
-    assert_null(strstr(breadth, "shared the machine"));
+    assert_null(strstr(breadth, "at the same time"));
     *strstr(html, "<script>") = '\0'; /* which knows the word */
     assert_null(strstr(html, "nan"));
     assert_null(strstr(html, "NaN"));

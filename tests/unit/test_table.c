@@ -113,6 +113,25 @@ static void test_latex_characters(void **state) {
     lab_table_free(table);
 }
 
+/* A line break of LaTeX takes an argument that follows it in brackets, or a star. */
+static void test_latex_arguments(void **state) {
+    (void)state;
+    static const char *const heads[] = {"a", "b"};
+    lab_table *table = lab_table_create(heads, 2);
+    lab_table_name(table, 1, ">c|d");
+    lab_table_cell(table, "[neg]");
+    lab_table_cell(table, "[1]");
+    lab_table_cell(table, "*");
+    lab_table_cell(table, "2");
+    expect_of(table, LAB_TABLE_LATEX,
+              "% \\usepackage{booktabs, siunitx}\n"
+              "\\begin{tabular}{ll}\n\\toprule\n"
+              "{a} & {$>$c$|$d} \\\\\n\\midrule\n"
+              "{}[neg] & [1] \\\\\n{}* & 2 \\\\\n"
+              "\\bottomrule\n\\end{tabular}\n");
+    lab_table_free(table);
+}
+
 static void test_markdown(void **state) {
     (void)state;
     expect(LAB_TABLE_MARKDOWN, "<b>",
@@ -180,6 +199,7 @@ int main(void) {
                                        cmocka_unit_test(test_json),
                                        cmocka_unit_test(test_latex),
                                        cmocka_unit_test(test_latex_characters),
+                                       cmocka_unit_test(test_latex_arguments),
                                        cmocka_unit_test(test_markdown),
                                        cmocka_unit_test(test_long_cells),
                                        cmocka_unit_test(test_the_longest_cell),

@@ -68,6 +68,7 @@ typedef struct lab_summary_section {
     char note[64];         /* behind these where a task is described: "read and written level by level" */
     double trained_length; /* size of the training samples by the class's axis of lengths; 0: unknown */
     size_t lengths[LAB_SUMMARY_MAX_LENGTHS], length_count; /* further sizes tested; ascending */
+    bool more_lengths;                                     /* there are larger ones, for which there is no room */
     lab_summary_bins depths, nodes;                        /* trees; of expressions nodes are tokens */
     double chance, majority; /* expressions: what one of the classes, and the most common one, scores; 0: unknown */
     uint64_t epoch_steps;    /* images: steps of an epoch; 0: unknown */
@@ -94,8 +95,8 @@ locus_status lab_summary_create(lab_summary *summary, lab_store *store, const la
                                 locus_error *error);
 void lab_summary_free(lab_summary *summary);
 
-/* Whether a finished run of the section ran while another run of the store did, on the same machine: then its times
- * and speeds are those of a shared machine. The second says which. */
+/* Whether a finished run of the section ran while another run of the store did, on the same kind of machine: then its
+ * times and speeds may be those of a shared machine. The second says which. */
 bool lab_summary_ran_beside(const lab_summary *summary, const lab_summary_section *section, const lab_run **run,
                             const lab_run **other);
 bool lab_summary_shared_machine(const lab_summary *summary, const lab_summary_section *section);

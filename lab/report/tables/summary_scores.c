@@ -88,13 +88,16 @@ static void add_lengths(lab_summary_section *section, const run_finals *run) {
         size_t at = 0;
         while (at < section->length_count && section->lengths[at] < length)
             at++;
-        bool known = at < section->length_count && section->lengths[at] == length;
-        if (!known && section->length_count < LAB_SUMMARY_MAX_LENGTHS) {
-            memmove(&section->lengths[at + 1], &section->lengths[at],
-                    (section->length_count - at) * sizeof *section->lengths);
-            section->lengths[at] = length;
-            section->length_count++;
-        }
+        if (at < section->length_count && section->lengths[at] == length)
+            continue;
+        const bool full = section->length_count == LAB_SUMMARY_MAX_LENGTHS;
+        section->more_lengths = section->more_lengths || full;
+        if (at == LAB_SUMMARY_MAX_LENGTHS)
+            continue;
+        section->length_count += !full;
+        memmove(&section->lengths[at + 1], &section->lengths[at],
+                (section->length_count - at - 1) * sizeof *section->lengths);
+        section->lengths[at] = length;
     }
 }
 

@@ -129,6 +129,8 @@ static void add_scores(lab_shown *to, const lab_summary_section *section) {
     lab_shown_add(to, table, false);
     lab_legend_text(class->legend, &facts, legend, sizeof legend);
     lab_shown_say(to, "%s\n", legend);
+    if (section->more_lengths)
+        lab_shown_say(to, "Of the sizes tested the smallest %d are shown.\n", LAB_SUMMARY_MAX_LENGTHS);
     say_source(to, section, class->source);
 }
 
@@ -172,7 +174,8 @@ static void add_costs(lab_shown *to, const lab_summary *summary, const lab_summa
     lab_shown_add(to, table, false);
     if (lab_summary_shared_machine(summary, section))
         lab_shown_say(to, "%s",
-                      "Runs shared the machine: speeds and times are not those of a run that has it alone.\n");
+                      "Runs were trained at the same time, on one machine or several of a kind: speeds and times may "
+                      "not be those of a run that has it alone.\n");
 }
 
 locus_status lab_summary_show(lab_shown *to, const lab_summary *summary, locus_error *error) {

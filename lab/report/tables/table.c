@@ -36,6 +36,14 @@ lab_table *lab_table_create(const char *const *heads, size_t columns) {
     return table;
 }
 
+void lab_table_name(lab_table *table, size_t column, const char *head) {
+    if (table == NULL || column >= table->column_count)
+        return;
+    free(table->columns[column].head);
+    table->columns[column].head = strdup(head);
+    table->lost = table->columns[column].head == NULL || table->lost;
+}
+
 void lab_table_free(lab_table *table) {
     if (table == NULL)
         return;

@@ -27,6 +27,8 @@ typedef struct lab_table lab_table;
 /* Heads like "encoding", ">accuracy", ">time|s": a leading '>' aligns the column to the right; behind '|' stands the
  * unit of its numbers, which the terminal's cells show themselves and all other formats in the head. */
 lab_table *lab_table_create(const char *const *heads, size_t columns);
+/* The head of a column as it stands, whatever signs are in it. */
+void lab_table_name(lab_table *table, size_t column, const char *head);
 void lab_table_free(lab_table *table);
 /* What the table is about: a first column "section" of CSV and JSON, a comment in LaTeX, a heading in Markdown; the
  * terminal has its own lines above the table. */

@@ -204,6 +204,11 @@ static bool put_latex_heads(const lab_table *table, FILE *stream) {
     return good;
 }
 
+/* What the \\ of the row above would take for its own. */
+static bool begins_argument(const char *text) {
+    return text != NULL && (text[0] == '[' || text[0] == '*');
+}
+
 bool lab_table_write_latex(const lab_table *table, FILE *stream) {
     fputs("% \\usepackage{booktabs, siunitx}\n", stream);
     if (table->title != NULL)
@@ -216,7 +221,7 @@ bool lab_table_write_latex(const lab_table *table, FILE *stream) {
     fputs(" \\\\\n\\midrule\n", stream);
     for (size_t row = 0; row < lab_table_whole_rows(table); row++) {
         for (size_t i = 0; i < table->column_count; i++) {
-            fputs(i > 0 ? " & " : "", stream);
+            fputs(i > 0 ? " & " : begins_argument(lab_table_at(table, row, i)->text) ? "{}" : "", stream);
             put_latex_cell(lab_table_at(table, row, i), table->columns[i].numbers, stream);
         }
         fputs(" \\\\\n", stream);

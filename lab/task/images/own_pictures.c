@@ -96,6 +96,13 @@ static bool lend_names(lab_dataset *set, const lab_word_index *classes) {
     return set->names != NULL;
 }
 
+static size_t count_set(const collection *all, lab_set which) {
+    size_t count = 0;
+    for (size_t i = 0; i < all->files.count; i++)
+        count += all->sets[i] == which;
+    return count;
+}
+
 static locus_status fill(const collection *all, lab_dataset *set, const lab_draw *draw, locus_error *error) {
     lab_images *images = &set->images;
     const size_t side = draw->options->pictures.side, bytes = 3 * side * side;
@@ -107,20 +114,14 @@ static locus_status fill(const collection *all, lab_dataset *set, const lab_draw
     images->side = side;
     images->classes = all->classes.count;
     images->class_names = (const char *const *)set->names;
-    for (size_t i = 0; i < all->files.count && images->count < set->samples; i++) {
-        if (all->sets[i] == draw->which) {
+    lab_own_choice choice = lab_own_choice_of(draw, count_set(all, draw->which), set->samples);
+    for (size_t i = 0; i < all->files.count; i++) {
+        if (all->sets[i] == draw->which && lab_own_chosen(&choice)) {
             memcpy(images->pixels + images->count * bytes, all->pixels.bytes + i * bytes, bytes);
             images->labels[images->count++] = (uint8_t)all->files.files[i].class;
         }
     }
     return LOCUS_OK;
-}
-
-static size_t count_set(const collection *all, lab_set which) {
-    size_t count = 0;
-    for (size_t i = 0; i < all->files.count; i++)
-        count += all->sets[i] == which;
-    return count;
 }
 
 locus_status lab_pictures_generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {

@@ -102,8 +102,9 @@ static locus_status read_line(loading *l, char *line, size_t length, locus_error
     length -= length > 0 && line[length - 1] == '\r';
     line[length] = '\0';
     if (l->line == 1) {
-        return strcmp(line, HEADER) == 0 ? LOCUS_OK
-                                         : fail_line(l, "the header 'Source', tab, 'Target' is missing", error);
+        return strcmp(line + lab_text_mark(line, length), HEADER) == 0
+                   ? LOCUS_OK
+                   : fail_line(l, "the header 'Source', tab, 'Target' is missing", error);
     }
     return length == 0 ? LOCUS_OK : read_sample(l, line, error);
 }

@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "io/grow.h"
 #include "io/json.h"
+#include "io/text_stream.h"
 #include "task/own/own_sets.h"
 
 #include <math.h>
@@ -116,10 +117,11 @@ size_t lab_own_encode(const lab_word_index *words, lab_token_kind kind, size_t f
 static locus_status read_json(lab_own_row *row, const lab_own_rows *rows, const char *line, size_t bytes,
                               locus_error *error) {
     bool out_of_memory;
-    cJSON *root = lab_json_parse(line, bytes, false, NULL, &out_of_memory);
-    const locus_status status = out_of_memory           ? lab_fail_memory(error, "samples")
-                                : !cJSON_IsObject(root) ? lab_own_fail(row, error, "this is no JSON object")
-                                                        : rows->form->object(row, root, rows->kind, error);
+    cJSON *root;
+    const char *wrong = lab_json_line(&root, line, bytes, &out_of_memory);
+    const locus_status status = out_of_memory   ? lab_fail_memory(error, "samples")
+                                : wrong != NULL ? lab_own_fail(row, error, "%s", wrong)
+                                                : rows->form->object(row, root, rows->kind, error);
     cJSON_Delete(root);
     return status;
 }
@@ -166,7 +168,8 @@ locus_status lab_own_rows_read(lab_own_rows *rows, const char *path, lab_set set
     locus_status status = lab_file_read(path, &content, &bytes, error);
     if (status != LOCUS_OK)
         return status;
-    for (const char *line = content, *end = content + bytes; status == LOCUS_OK && line < end;) {
+    for (const char *line = content + lab_text_mark(content, bytes), *end = content + bytes;
+         status == LOCUS_OK && line < end;) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
         const char *next = stop != NULL ? stop + 1 : end;
         size_t length = (size_t)((stop != NULL ? stop : end) - line);
@@ -249,6 +252,13 @@ static bool key_of(const void *context, size_t sample, lab_set *set, char **key,
         memcpy(*key + tokens + nodes, input->branches, nodes);
     }
     return true;
+}
+
+void lab_own_rows_choose(lab_own_rows *rows, const lab_draw *draw, size_t wanted) {
+    lab_own_choice choice = lab_own_choice_of(draw, lab_own_rows_count(rows, draw->which), wanted);
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->rows[i].set == draw->which && !lab_own_chosen(&choice))
+            rows->rows[i].set = (lab_set)LAB_OWN_LEFT_OUT;
 }
 
 locus_status lab_own_rows_shared(const lab_own_rows *rows, size_t shared[3], locus_error *error) {

@@ -30,6 +30,8 @@ typedef struct lab_own_row {
     const char *path; /* the caller's */
 } lab_own_row;
 
+enum { LAB_OWN_LEFT_OUT = LAB_SET_TEST + 1 }; /* the set of rows that are in none */
+
 /* How a line becomes a row. */
 typedef struct lab_own_form {
     const char *what; /* such rows: "pairs" */
@@ -55,6 +57,8 @@ locus_status lab_own_rows_train(lab_own_rows *rows, const lab_task_options *opti
 void lab_own_rows_free(lab_own_rows *rows);
 
 size_t lab_own_rows_count(const lab_own_rows *rows, lab_set set);
+/* Leaves rows of the drawn set out, of no set from then on, if less are wanted than there are. */
+void lab_own_rows_choose(lab_own_rows *rows, const lab_draw *draw, size_t wanted);
 /* How many rows of the development and test set have an input that is in the training set, too. */
 locus_status lab_own_rows_shared(const lab_own_rows *rows, size_t shared[3], locus_error *error);
 

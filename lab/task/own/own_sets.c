@@ -8,7 +8,6 @@
 #include "io/json.h"
 #include "io/text_stream.h"
 
-#include <locus/random.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +45,23 @@ locus_status lab_own_split(const lab_task_options *options, uint64_t seed, size_
             sets[order[taken++]] = (lab_set)set;
     free(order);
     return LOCUS_OK;
+}
+
+/* ---- a part of a set ---- */
+
+lab_own_choice lab_own_choice_of(const lab_draw *draw, size_t have, size_t wanted) {
+    return (lab_own_choice){
+        .random = {draw->seed, LAB_PURPOSE_DATA + 0x110u + (uint32_t)draw->which, 0}, .left = have, .wanted = wanted};
+}
+
+/* Selection sampling: of what is left, each has the same chance. */
+bool lab_own_chosen(lab_own_choice *choice) {
+    const bool taken = choice->wanted == choice->left ||
+                       locus_random_below(&choice->random, choice->at, choice->left) < choice->wanted;
+    choice->at++;
+    choice->left--;
+    choice->wanted -= taken;
+    return taken;
 }
 
 /* ---- what sets share ---- */

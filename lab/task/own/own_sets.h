@@ -8,6 +8,8 @@
 #include "task/own/word_index.h"
 #include "task/task.h"
 
+#include <locus/random.h>
+
 /* Whether a test set alone is read, by what a run has kept. */
 bool lab_own_only_test(const lab_task_options *options);
 
@@ -53,6 +55,16 @@ locus_status lab_own_recall_words(lab_word_index *words, const struct cJSON *arr
 /* What is kept is nothing that `what` can be read from; hands on a status that is neither OK nor IO. */
 locus_status lab_own_fail_kept(locus_status status, const char *folder, const char *what, locus_error *error);
 struct cJSON *lab_own_words_json(const lab_word_index *words);
+
+/* Which samples of a set are taken: with less than it has a part that is drawn by the data's seed, since files are
+ * often sorted by class. */
+typedef struct lab_own_choice {
+    locus_random random;
+    size_t at, left, wanted; /* samples that were asked for; those that were not yet; those to be taken of these */
+} lab_own_choice;
+lab_own_choice lab_own_choice_of(const lab_draw *draw, size_t have, size_t wanted);
+/* Whether the next one, in their order, is taken. */
+bool lab_own_chosen(lab_own_choice *choice);
 
 /* How many samples a set has that has `have` of them: as many as are drawn, or all. */
 locus_status lab_own_take(lab_dataset *set, const lab_draw *draw, size_t have, locus_error *error);

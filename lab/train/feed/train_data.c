@@ -3,13 +3,19 @@
 
 #include "io/digest.h"
 #include "io/fail.h"
+#include "io/file.h"
+#include "io/folder.h"
+#include "io/text_stream.h"
 #include "model/pretrained/pretrained.h"
+#include "task/own/own_sets.h"
 #include "text/wordpiece.h"
 #include "train/configuration/config.h"
 #include "train/feed/pieces.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- sets ---- */
 
@@ -133,10 +139,35 @@ locus_status lab_train_look(lab_train_config *config, locus_error *error) {
     return status;
 }
 
+/* Parameters from a run's folder mean what its vocabulary says: which number a token or a class has. */
+static locus_status check_numbers(const lab_train_config *config, const char *folder, locus_error *error) {
+    char *paths[2] = {NULL, lab_text_print("%s/" LAB_OWN_KEPT, folder)}, *texts[2] = {NULL, NULL};
+    char *beside = lab_folder_of(config->init_from);
+    size_t bytes[2] = {0, 0};
+    paths[0] = beside != NULL ? lab_text_print("%s/" LAB_OWN_KEPT, beside) : NULL;
+    locus_status status = paths[0] != NULL && paths[1] != NULL ? LOCUS_OK : lab_fail_memory(error, "a path");
+    const bool kept = status == LOCUS_OK && access(paths[0], F_OK) == 0;
+    for (size_t i = 0; kept && i < 2 && status == LOCUS_OK; i++)
+        status = lab_file_read(paths[i], &texts[i], &bytes[i], error);
+    if (kept && status == LOCUS_OK && (bytes[0] != bytes[1] || memcmp(texts[0], texts[1], bytes[0]) != 0))
+        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "init-from",
+                          "'%s' numbers tokens or classes otherwise than these data: train on the same --data with the "
+                          "same --data-seed, or begin from a copy of the parameters in another folder",
+                          paths[0]);
+    for (size_t i = 0; i < 2; i++) {
+        free(paths[i]);
+        free(texts[i]);
+    }
+    free(beside);
+    return status;
+}
+
 locus_status lab_train_keep(const lab_train_config *config, const char *folder, locus_error *error) {
     const lab_task_class *class = config->task->class;
-    if (class->keep != NULL)
-        return class->keep(&config->data, config->data_seed, folder, error);
+    if (class->keep != NULL) {
+        const locus_status status = class->keep(&config->data, config->data_seed, folder, error);
+        return status == LOCUS_OK && config->init_from != NULL ? check_numbers(config, folder, error) : status;
+    }
     const char *from = class->tokenizer != NULL ? class->tokenizer(&config->data) : config->pretrained;
     if (from == NULL)
         return LOCUS_OK;

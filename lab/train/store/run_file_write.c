@@ -208,6 +208,11 @@ locus_status lab_run_file_write(lab_store *store, const lab_run *runs, size_t co
     if (status != LOCUS_OK)
         return status;
     status = put_file(store, runs, count, table, output.stream, &local);
+    if (status == LOCUS_OK && ftell(output.stream) > (long)LAB_RUN_FILE_MOST_BYTES)
+        status = lab_fail(&local, LOCUS_ERROR_ARGUMENT, "runs",
+                          "these runs have more than %u MiB as JSON, which is more than a file of runs may have: "
+                          "write fewer of them to a file",
+                          LAB_RUN_FILE_MOST_BYTES >> 20);
     if (status != LOCUS_OK && error != NULL)
         *error = local;
     status = status == LOCUS_OK ? lab_output_commit(&output, error) : status;

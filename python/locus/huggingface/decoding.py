@@ -6,8 +6,8 @@
 
 Each key is turned once, when it is appended. A layer takes its first tokens as they are, so that a forward pass without
 a second one costs nothing and has gradients; they go into a `locus.Cache` when the next ones come. Layers whose keys are
-made of what the cache keeps (latent attention), linear ones and those that share keys with others stay as transformers
-has them, and locus turns their keys anew in each step."""
+made of what the cache keeps (latent attention), linear ones, those that share keys with others and those on other devices
+than the CPU stay as transformers has them, and locus turns their keys anew in each step."""
 from __future__ import annotations
 
 import copy
@@ -182,9 +182,10 @@ class Cache(DynamicCache):
             raise UnsupportedError("locus.huggingface.Cache is for a model that locus.huggingface.use was called with")
         super().__init__(config=model.config)
         self.locus_track = Track()
-        for site in used.sites:
+        for site, module in zip(used.sites, used.modules):
             if site.direct and site.layer < len(self.layers) and site.encoding.cached and type(
-                    self.layers[site.layer]) in (DynamicLayer, DynamicSlidingWindowLayer):
+                    self.layers[site.layer]) in (DynamicLayer, DynamicSlidingWindowLayer) and all(
+                        x.is_cpu for x in module.parameters()):
                 self.layers[site.layer] = Kept(site, self.locus_track, length)
 
     def reset(self) -> None:
@@ -192,6 +193,10 @@ class Cache(DynamicCache):
         self.locus_track.reset()
 
     def crop(self, tokens_to_remove: int) -> None:
+        """Takes so many of the newest tokens away, said as a negative number; a positive one is the length to keep, as
+        earlier releases of transformers have it."""
+        if tokens_to_remove > 0:
+            tokens_to_remove = min(tokens_to_remove - self.get_seq_length(), 0)
         super().crop(tokens_to_remove)
         self.locus_track.crop(max(self.locus_track.length - abs(tokens_to_remove), 0))
 

@@ -117,8 +117,12 @@ class _Call:
             return site.spec, learned
         spec = with_scores(site.spec, **settings)
         shapes = Encoding(spec).parameters(site.heads, site.head_dim, value_dim=site.value_dim, kv_heads=site.kv_heads)
-        values: List[Tensor] = [*learned.values(), *([] if self.sinks is None else [self.sinks.flatten()])]
-        return spec, dict(zip(shapes, values))
+        rest, values = iter(learned.values()), {}
+        sinks = None if self.sinks is None else self.sinks.flatten()
+        for name in shapes:  # sinks belong to the term with scores, wherever it stands
+            own = sinks is not None and name.rpartition(".")[2] == "sinks"
+            values[name] = sinks if sinks is not None and own else next(rest)
+        return spec, values
 
     def output(self, scaling: Optional[float], dropout: float) -> Tensor:
         """[batch, heads, queries, dim]."""

@@ -122,7 +122,8 @@ def _put(used: Used, chosen: List[Attending], specs: List[str], behind: int) -> 
         own.module.locus = site
         used.sites.append(site)
         used.modules.append(own.module)
-        used.site_handles.append(own.module.register_forward_pre_hook(site.before, with_kwargs=True))
+        used.site_handles += [own.module.register_forward_pre_hook(site.before, with_kwargs=True),
+                              own.module.register_forward_hook(site.after, always_call=True)]
 
 
 def _take_out(used: Used) -> None:

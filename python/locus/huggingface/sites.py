@@ -149,6 +149,10 @@ class Site(nn.Module):
                 self.past = None  # a layer that shares another's keys
         return said
 
+    def after(self, module: nn.Module, args: Tuple[Any, ...], output: Any) -> None:
+        """The hook behind it: what the call was told is let go of."""
+        self.positions = self.mark = self.cache = self.past = None
+
     def _take(self, value: Any) -> Any:
         if is_cache(value):
             self.cache = value

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import _core
-from ..encodings import Encoding
+from ..encodings import Encoding, reals_of
 from ..errors import PositionError, ShapeError, UnsupportedError
 from ..places import positions
 
@@ -81,21 +81,13 @@ def _operand(values: Any) -> Any:
 # ---- positions of the package ----
 
 
-def _reals(place: positions) -> Any:
-    """Real values, which are no paths: as a plan's forms say them."""
-    axes = len(_kinds(place.group))
-    spec = "rope" if axes == 1 else f"mixed(axes={axes})"
-    form = Encoding(spec).plan(place, heads=1, head_dim=2 * axes).forms()[0]
-    return np.stack([form.arrays[f"query_position.{axis}"] for axis in range(axes)], -1).astype(np.float64)
-
-
 @lru_cache(maxsize=64)
 def _read(place: positions) -> Tuple[str, Any]:
     """Kind and values of `locus.positions`."""
     try:
         texts = _core.position_texts(place._own)
     except UnsupportedError:
-        return "real", _lossless(_reals(place))
+        return "real", _lossless(reals_of(place))
     kinds = _kinds(place.group)
     if _TREE in kinds:
         padded = 1 << max(6, len(texts).bit_length())  # few sizes, so that few programs are compiled

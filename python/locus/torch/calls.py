@@ -132,6 +132,8 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
             found = None
         if found is not None:
             return found
+    if not 0 <= dropout_p < 1:
+        raise ValueError(f"dropout_p is {dropout_p}; give a probability in [0, 1)")
     own_offsets = None if offsets is None else torch.as_tensor(offsets)
     _check(q, k, v, 4 if own_offsets is None else 3, enable_gqa)
     if bias is not None:

@@ -2,16 +2,18 @@
 """Calls that nothing traces: the same as the operators do, without the dispatcher's time."""
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, List, Mapping, Optional, Tuple
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.autograd.function import once_differentiable
 
 from .. import _core
+from ..errors import UnsupportedError
 from ..plans import Plan
 from . import forms, kernels
-from .planning import Place, alike, plan_for, remember, sizes_of
+from .planning import Place, alike, plan_for, plan_of_site, remember, sizes_of
 
 
 def traced(q: Tensor) -> bool:
@@ -112,7 +114,7 @@ def again(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], causal: bool, 
     """Attention as in a call before that said the same of tensors of these shapes, which was checked then; None if there
     was none."""
     found = alike(q, k, v, said)
-    if found is None:
+    if found is None or forward_ad._current_level >= 0:
         return None
     plan, plain, _ = found
     output = _if_plain(plan, plain, q, k, v, causal, scale)
@@ -135,6 +137,12 @@ def again_from_forms(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], lea
     return None if found is None else forms.run(found[0], q, k, v, dict(learned))
 
 
+def _refuse_tangents(inputs: Tuple[Tensor, ...]) -> None:
+    if forward_ad._current_level >= 0 and any(forward_ad.unpack_dual(x).tangent is not None for x in inputs):
+        raise UnsupportedError("the library's kernels know no tangents of forward mode; backend=\"forms\" has those of "
+                               "PyTorch's operations")
+
+
 def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], places: Tuple[Place, Place],
               offsets: Optional[Tensor], seed: Optional[Tensor], spec: str, causal: bool, scale: float,
               dropout: float, backend: str, bias: Optional[Tensor], said: Optional[Tuple[Any, ...]]) -> Tensor:
@@ -148,6 +156,8 @@ def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], pl
                 remember(q, k, v, said, own, True)
         generator = None if seed is None else torch.Generator(q.device).manual_seed(int(seed))
         return forms.attention(plan, q, k, v, dict(learned), causal, scale, dropout, generator, bias)
+    inputs = (q, k, v, *parameters) if bias is None else (q, k, v, bias, *parameters)
+    _refuse_tangents(inputs)
     if said is not None:
         plain = kernels.is_plain(plan, q, v)
         remember(q, k, v, said, plan, plain)
@@ -155,8 +165,37 @@ def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], pl
         if found is not None:
             return found
     number = 0 if seed is None else int(seed)
-    inputs = (q, k, v, *parameters) if bias is None else (q, k, v, bias, *parameters)
     if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
         output: Tensor = _Attention.apply((plan, names, causal, scale, dropout, number), q, k, v, bias, *parameters)
         return output
     return kernels.forward(plan, q, k, v, bias, causal, scale, dropout, number, False, True)[0]
+
+
+# ---- one site ----
+
+
+class _Apply(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, said: Tuple[Plan, Tuple[str, ...], str], x: Tensor, *parameters: Tensor) -> Tensor:
+        ctx.said = said
+        ctx.save_for_backward(x, *parameters)
+        return kernels.apply(said[0], x, said[2], False)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
+        (plan, names, role), (x, *parameters) = ctx.said, ctx.saved_tensors
+        return None, *kernels.apply_backward(plan, x, gradient.resolve_neg(), role, False, names, parameters)
+
+
+def apply(x: Tensor, learned: Mapping[str, Tensor], place: Place, offsets: Optional[Tensor], spec: str,
+          sizes: List[int], role: str, backend: str) -> Tensor:
+    """What the encoding does to x at one site."""
+    names, parameters = tuple(learned), list(learned.values())
+    x = x.resolve_neg()
+    plan = plan_of_site(x, names, parameters, place, offsets, spec, sizes, backend == "forms")
+    if backend == "forms":
+        return forms.apply(plan, x, dict(learned), role).clone(memory_format=torch.contiguous_format)
+    _refuse_tangents((x, *parameters))
+    output: Tensor = _Apply.apply((plan, names, role), x, *parameters)
+    return output

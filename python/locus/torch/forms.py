@@ -266,11 +266,13 @@ class _Scores:
         m, n = q.shape[2], k.shape[2]
         seen = _seen(self.settings, m, n, causal, q.device)
         seen = torch.ones((m, n), dtype=torch.bool, device=q.device) if seen is None else seen
+        # A key that the caller hides counts for nobody, contexts included.
+        counted = seen if beside is None else seen & (beside != -torch.inf)
         product = q @ k.mT
         s = self.scale * product
         for live in self.of("content", "context"):
             s = s + (_content(live, raw, queries, keys, self.scale) if live.kind == "content" else
-                     _contextual(live, product, raw, self.scale, seen))
+                     _contextual(live, product, raw, self.scale, counted))
         if self.settings.get("cap"):
             s = self.settings["cap"] * torch.tanh(s / self.settings["cap"])
         for live in self.of("cells", "network"):

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from ..encodings import Encoding as _Encoding
 from ..encodings import encoding_of
-from . import operators
-from .calls import attention, backend_of, placed
+from . import eager, operators
+from .calls import as_place, attention, backend_of, placed
 from .planning import model_dim_of
 
 _ROLES = ("query", "key", "value", "output", "token", "encoded")
@@ -75,9 +75,11 @@ class Encoding(_Learns):
                 backend: str = "auto") -> Tensor:
         if role not in _ROLES:
             raise ValueError(f"there is no role '{role}'; expected one of {', '.join(_ROLES)}")
-        learned = self.learned()
-        own, place = placed(positions, x.device)
+        learned, chosen = self.learned(), backend_of(backend, x)
+        packing = None if offsets is None else torch.as_tensor(offsets)
         sizes = [self.heads, self.head_dim, self.kv_heads, self.value_dim, self.model_dim or 0]
-        return operators.apply(
-            x, list(learned.values()), own, None if offsets is None else torch.as_tensor(offsets), self.spec,
-            ",".join(learned), place, sizes, role, backend_of(backend, x))
+        if not eager.traced(x):
+            return eager.apply(x, learned, as_place(positions), packing, self.spec, sizes, role, chosen)
+        own, place = placed(positions, x.device)
+        return operators.apply(x, list(learned.values()), own, packing, self.spec, ",".join(learned), place, sizes, role,
+                               chosen)

@@ -5,13 +5,13 @@ parameters as a list, their names joined by commas."""
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
 
 from . import forms, kernels
-from .planning import place_of, plan_for, sizes_of
+from .planning import place_of, plan_for, plan_of_site, sizes_of
 from ..plans import Plan
 
 
@@ -132,12 +132,8 @@ attention.register_autograd(_backward, setup_context=_save)
 
 def _apply_plan(x: Tensor, parameters: Sequence[Tensor], positions: Optional[Tensor], offsets: Optional[Tensor],
                 encoding: str, names: str, place: int, sizes: List[int], backend: str) -> Plan:
-    named: Dict[str, Any] = dict(zip(("heads", "head_dim", "kv_heads", "value_dim", "model_dim"), sizes))
-    named["model_dim"] = named["model_dim"] or None
-    packing = None if offsets is None else tuple(offsets.tolist())
-    counts = (x.shape[0], x.shape[-2], x.shape[-2]) if offsets is None else (1, x.shape[0], x.shape[0])
-    return plan_for(encoding, named, (place_of(place, positions), None), counts, packing, split(names),
-                    list(parameters), backend == "forms")
+    return plan_of_site(x, split(names), list(parameters), place_of(place, positions), offsets, encoding, sizes,
+                        backend == "forms")
 
 
 @torch.library.custom_op("locus::apply", mutates_args=())

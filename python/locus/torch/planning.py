@@ -12,9 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..encodings import Encoding
-from ..errors import ShapeError
-from ..places import positions
+from .. import _core
+from ..encodings import Encoding, reals_of
+from ..errors import ShapeError, UnsupportedError
+from ..places import _TREE, positions
 from ..plans import Plan
 
 Place = Union[None, Tensor, positions]
@@ -119,7 +120,8 @@ def _numbers_of(offsets: Tensor) -> Tuple[int, ...]:
 
 def _rows(values: Any, group: Optional[str], batch: int, length: int) -> Tuple[Any, str]:
     """A row for each token of [batch, length], and the group."""
-    single = group is not None and (group == "seq" or group.startswith("cycle") or group == "grid:1")
+    kinds = [] if group is None else _core.coordinates(group)
+    single = len(kinds) == 1 and kinds[0][0] != _TREE
     if group is None:
         single = values.ndim < 2 or values.shape == (batch, length)
         group = "seq" if single else f"grid:{values.shape[-1]}"
@@ -133,14 +135,20 @@ def _rows(values: Any, group: Optional[str], batch: int, length: int) -> Tuple[A
 
 
 def _repeated(place: positions, batch: int) -> positions:
-    paths = [place.path(token) for token in range(place.tokens)]
-    return positions(paths * batch, place.group, np.arange(batch + 1) * len(paths))
+    packing = np.arange(batch + 1) * place.tokens
+    try:
+        paths = [place.path(token) for token in range(place.tokens)]
+    except UnsupportedError:  # real numbers are no paths
+        return positions(np.tile(reals_of(place), (batch, 1)), place.group, packing)
+    return positions(paths * batch, place.group, packing)
 
 
 def _stand(place: Place, encoding: Encoding, batch: int, length: int, offsets: Optional[Tuple[int, ...]]) -> positions:
     """Positions of [batch, length] tokens, or of [length] that are packed by `offsets`."""
     if isinstance(place, positions):
         if offsets is not None:
+            if place.offsets != offsets:
+                raise ShapeError(f"positions are packed by {list(place.offsets)}, tensors by {list(offsets)}")
             return place
         return _repeated(place, batch) if place.sequences == 1 and batch > 1 and place.tokens == length else place
     packing = np.arange(batch + 1) * length if offsets is None else offsets
@@ -165,7 +173,8 @@ def _made(encoding: Encoding, sizes: Dict[str, Any], places: Tuple[Place, Place]
     own = _stand(places[0], encoding, batch, queries, offsets)
     others = None
     if places[1] is not None or queries != keys:
-        others = _stand(places[1], encoding, batch, keys, offsets)
+        packed = isinstance(places[1], positions) and offsets is not None  # by offsets of their own
+        others = places[1] if packed else _stand(places[1], encoding, batch, keys, offsets)
     return encoding.plan(own, parameters=parameters, keys=others, **sizes)
 
 
@@ -212,6 +221,16 @@ def sizes_of(q: Tensor, k: Tensor, v: Tensor, offsets: Optional[Tensor], spec: s
     return sizes, (1, q.shape[0], k.shape[0]), read_once(offsets, _numbers_of)
 
 
+def plan_of_site(x: Tensor, names: Tuple[str, ...], parameters: List[Tensor], place: Place, offsets: Optional[Tensor],
+                 spec: str, sizes: List[int], fixed: bool) -> Plan:
+    """The plan for one tensor at a site; `sizes`: heads, head_dim, kv_heads, value_dim, model_dim (0: none)."""
+    named: Dict[str, Any] = dict(zip(("heads", "head_dim", "kv_heads", "value_dim", "model_dim"), sizes))
+    named["model_dim"] = named["model_dim"] or None
+    packing = None if offsets is None else tuple(offsets.tolist())
+    counts = (x.shape[0], x.shape[-2], x.shape[-2]) if offsets is None else (1, x.shape[0], x.shape[0])
+    return plan_for(spec, named, (place, None), counts, packing, names, parameters, fixed)
+
+
 @lru_cache(maxsize=256)
 def _embeds(spec: str) -> bool:
     return bool({"embedding", "encoded"} & set(encoding_named(spec).sites))
@@ -226,14 +245,16 @@ def model_dim_of(spec: str, model_dim: int) -> Optional[int]:
 
 _numbers: Dict[positions, int] = {}
 _numbered: List[positions] = []
+_numbering = threading.Lock()
 
 
 def number_of(place: positions) -> int:
     """A number for positions, above 0; they are kept for the rest of the process."""
-    if place not in _numbers:
-        _numbered.append(place)
-        _numbers[place] = len(_numbered)
-    return _numbers[place]
+    with _numbering:
+        if place not in _numbers:
+            _numbered.append(place)
+            _numbers[place] = len(_numbered)
+        return _numbers[place]
 
 
 def place_of(number: int, values: Optional[Tensor]) -> Place:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What tensors of new tokens must be, packed or with their sequences apart, for a cache that appends or attends. */
+#include "attention/attention_check.h"
 #include "attention/cache/cache_inside.h"
 
 #include "core/error.h"
@@ -41,11 +42,14 @@ locus_status locus_cache_check_attend(const locus_cache *cache, const locus_atte
         return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "kind",
                           "a cache keeps what softmax attention needs, not what %s attention does: leave kind NULL",
                           kind->name);
+    locus_status status = locus_attention_check_mask(locus_growing_fresh(cache->growing), options->mask, error);
+    if (status != LOCUS_OK)
+        return status;
     const size_t tokens = locus_growing_tokens(cache->growing);
     const size_t longest = locus_token_side_longest(locus_plan_side(locus_growing_kept(cache->growing), false));
     locus_rows_wanted wanted = {"query",      query,           LOCUS_ROWS_HEADS, false,  tokens,
                                 cache->heads, cache->keys.dim, cache->sequences, longest};
-    const locus_status status = locus_rows_check(&wanted, error);
+    status = locus_rows_check(&wanted, error);
     wanted.name = "output";
     wanted.tensor = output;
     wanted.written = true;

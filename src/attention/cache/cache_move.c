@@ -75,8 +75,10 @@ static locus_status evict(locus_cache *cache, size_t sequence, size_t first, siz
                            values = locus_cache_view(cache, &cache->values, sequence, next, behind);
         locus_cache_shifter_run(&shifter, LOCUS_ROLE_KEY, &keys);
         locus_cache_shifter_run(&shifter, LOCUS_ROLE_VALUE, &values);
-        move_up(cache, &cache->keys, sequence, first, count, behind);
-        move_up(cache, &cache->values, sequence, first, count, behind);
+        if (count > 0) {
+            move_up(cache, &cache->keys, sequence, first, count, behind);
+            move_up(cache, &cache->values, sequence, first, count, behind);
+        }
     }
     locus_cache_shifter_destroy(&shifter);
     return status;

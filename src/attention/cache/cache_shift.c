@@ -126,8 +126,10 @@ static void scale_rows(size_t count, size_t dim, double factor, const cache_rows
 static void run_piece(const cache_shifter *shifter, const locus_plan *plan, locus_role role,
                       const locus_tensor *piece) {
     const locus_execution execution = locus_cache_execution(&shifter->workspace);
-    const locus_status status = locus_apply(plan, role, LOCUS_FORWARD, piece, piece, &execution, NULL);
-    (void)status; /* tensors and workspace have been checked, and the call knows whether it was cancelled */
+    locus_error error; /* tensors have been checked, and the call knows whether it was cancelled: of callbacks */
+    const locus_status status = locus_apply(plan, role, LOCUS_FORWARD, piece, piece, &execution, &error);
+    if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED)
+        locus_call_fail(&error);
     for (size_t h = 0; role == LOCUS_ROLE_KEY && shifter->undo != 1 && h < (size_t)piece->shape[1]; h++) {
         const cache_rows rows = locus_cache_rows_of(piece, h, 0, 0);
         scale_rows((size_t)piece->shape[0], shifter->turning, shifter->undo, &rows);
@@ -173,12 +175,10 @@ static locus_status check_keys(const locus_binding *binding, locus_role role, co
         (apart && keys->shape[2] < 0) || keys->shape[apart ? 3 : 2] != (int64_t)dim)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "keys",
                           "keys must be [tokens, %zu, %zu] or [sequences, %zu, length, %zu]", heads, dim, heads, dim);
-    if (locus_tensor_count(keys) > 0 && !keys->data)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "keys", "keys have no data");
     if (keys->stride[keys->rank - 1] != 1 && dim > 1)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "keys", "keys must have stride 1 in their last dimension, not %lld",
                           (long long)keys->stride[keys->rank - 1]);
-    return LOCUS_OK;
+    return locus_tensor_check_data(keys, true, "keys", error);
 }
 
 /* One entry of a batch as [length, heads, dim]. */

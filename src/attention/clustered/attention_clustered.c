@@ -33,7 +33,7 @@ static void init(attention_turn *turn) {
 }
 
 static void *carve(const attention_clustered_job *job, attention_carver *carver, size_t count, size_t columns) {
-    return locus_attention_carve(carver, count * job->most * columns, locus_dtype_size(job->turn.dtype));
+    return locus_attention_carve(carver, product_of(count * columns, job->most), locus_dtype_size(job->turn.dtype));
 }
 
 static void place_backward(attention_clustered_job *job, attention_carver *carver) {

@@ -166,7 +166,7 @@ static void clustered_update_task(void *context, size_t unit, size_t worker) {
 static void clustered_find(attention_clustered_job *job) {
     const size_t units = job->turn.sequences * job->turn.heads;
     locus_parallel_for(units, clustered_begin_task, job);
-    for (size_t i = 0; i < job->iterations; i++) {
+    for (size_t i = 0; i < job->iterations && !locus_call_cancelled(); i++) {
         locus_parallel_for(job->turn.queries.count * job->turn.heads, clustered_assign_task, job);
         locus_parallel_for(units, clustered_update_task, job);
     }

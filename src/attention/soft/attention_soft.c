@@ -34,13 +34,13 @@ static void init(attention_turn *turn) {
 }
 
 static void *carve(const attention_soft_job *job, attention_carver *carver, size_t count, size_t columns) {
-    return locus_attention_carve(carver, count * job->most * columns, locus_dtype_size(job->turn.dtype));
+    return locus_attention_carve(carver, product_of(count * columns, job->most), locus_dtype_size(job->turn.dtype));
 }
 
 static void place_backward(attention_soft_job *job, attention_carver *carver) {
     const attention_turn *turn = &job->turn;
     const size_t heads = turn->heads, units = turn->sequences * heads, d = turn->head_dim, dv = turn->value_dim;
-    job->inverses = locus_attention_carve(carver, units * job->most * job->most, sizeof(double));
+    job->inverses = locus_attention_carve(carver, product_of(units, product_of(job->most, job->most)), sizeof(double));
     job->g_weighted_partials = carve(job, carver, turn->queries.count * heads, dv);
     job->g_key_mark_partials = carve(job, carver, turn->queries.count * heads, d);
     job->g_query_mark_partials = carve(job, carver, turn->keys.count * heads, d);

@@ -19,13 +19,14 @@ typedef struct soft_walk {
 static size_t soft_carve(const attention_soft_job *job, void *base, soft_walk *w) {
     attention_carver carver = {base, 0};
     const size_t m = job->most, d = job->turn.head_dim, dv = job->turn.value_dim, size = sizeof(double);
+    const size_t square = product_of(m, m);
     const bool backward = job->turn.pass == LOCUS_PASS_BACKWARD;
     w->tile = kinds_carve(&carver, SOFT_BLOCK * m);
     w->weights = kinds_carve(&carver, SOFT_BLOCK * m);
     w->sums = kinds_carve(&carver, m);
-    w->matrix = locus_attention_carve(&carver, m * m, size);
-    w->inverse = locus_attention_carve(&carver, m * m, size);
-    w->g_matrix = locus_attention_carve(&carver, backward ? m * m : 0, size);
+    w->matrix = locus_attention_carve(&carver, square, size);
+    w->inverse = locus_attention_carve(&carver, square, size);
+    w->g_matrix = locus_attention_carve(&carver, backward ? square : 0, size);
     w->work = locus_attention_carve(&carver, locus_attention_soft_middle_work(m, job->iterations, backward), size);
     w->summed = locus_attention_carve(&carver, m * dv, size);
     w->weighted = locus_attention_carve(&carver, m * dv, size);

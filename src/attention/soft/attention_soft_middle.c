@@ -74,7 +74,7 @@ static void newton_step(size_t m, const double *A, const double *X, double *next
 }
 
 size_t locus_attention_soft_middle_work(size_t m, size_t iterations, bool backward) {
-    return m * m * (backward ? iterations + 5 : 2);
+    return product_of(product_of(m, m), backward ? iterations + 5 : 2);
 }
 
 void locus_attention_soft_inverse(size_t m, size_t iterations, const double *A, double *X, double *work) {

@@ -69,6 +69,12 @@ def _text_of(path: str) -> str:
         raise ValueError(f"'{path}' is not UTF-8: byte {error.start} on") from None
 
 
+def _is_folder(name: str) -> bool:
+    """Whether this can only be a folder: MODEL and ORGANISATION/MODEL are names of a hub, too."""
+    parts = name.split(os.sep)
+    return len(parts) > 2 or len(parts) == 2 and parts[0] in ("", ".", "..", "~")
+
+
 def _checkpoint(said: argparse.Namespace) -> Any:
     """The model and its tokenizer."""
     import torch
@@ -77,7 +83,7 @@ def _checkpoint(said: argparse.Namespace) -> Any:
     dtype = said.dtype if said.dtype == "auto" else getattr(torch, said.dtype, None)
     if dtype != "auto" and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
         raise _Usage(f"--dtype {said.dtype}: expected auto, float32, bfloat16 or float16")
-    if os.sep in said.model and not os.path.isdir(said.model):
+    if _is_folder(said.model) and not os.path.isdir(said.model):
         raise FileNotFoundError(f"there is no folder '{said.model}'")
     model = AutoModelForCausalLM.from_pretrained(said.model, dtype=dtype).to(said.device)
     return model, AutoTokenizer.from_pretrained(said.model)
