@@ -42,6 +42,7 @@ For each, `tools/compare_huggingface.py` makes a small model with random weights
 - **decoded**: the last %(alone)d tokens one by one with `locus.huggingface.Cache`, against the model's own logits, of the whole text or decoded with transformers' `DynamicCache`, whichever are nearer (some models' own decoding differs from their reading); – where it takes no cache.
 - **rounding**: the same measure of the model's own logits of the first text, in float32 against float64.
 - A family agrees if neither of the first two exceeds 1e-5, or neither exceeds its rounding.
+- Pairs in a spec are those of what a model hands to locus: some models put pairs into halves before they turn, so that [import-rope.md](import-rope.md) says otherwise.
 
 ```shell
 # a model of every family: ten minutes; needs transformers and PyTorch, and the package on PYTHONPATH

@@ -527,7 +527,7 @@ def cost_table(section, entry):
     heads = ["encoding"] + (["steps to 99 %"] if steps else []) + ["tokens/s", "time", "parameters", "peak memory"]
     text = layout(heads, lines)
     if entry["shared_machine"]:
-        text += "Runs shared the machine: speeds and times are not those of a run that has it alone.\n"
+        text += "Runs were trained at the same time, on one machine or several of a kind: speeds and times may not be those of a run that has it alone.\n"
     return text
 
 

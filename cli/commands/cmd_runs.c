@@ -152,7 +152,7 @@ static int show(const cli_store *store, const char *operand, bool json) {
             lab_printable(item->valuestring, ""); /* one line for each */
             cli_print("%-18s %s\n", item->string, item->valuestring);
         } else if (cJSON_IsNumber(item)) {
-            lab_number_exact(item->valuedouble, digits);
+            lab_number_short(item->valuedouble, 10, digits);
             cli_print("%-18s %s\n", item->string, digits);
         } else if (cJSON_IsObject(item)) {
             char *text = cJSON_PrintUnformatted(item);

@@ -121,7 +121,8 @@ void cli_completion_man(const cli_command *const *commands) {
            ".BR \\(aqrope\\ +\\ alibi\\(aq .\n"
            "Arrays are NumPy .npy files, parameters and checkpoints .safetensors.\n.PP\n"
            "Positions are a range\n.B 0:100\n(without its end; ends may be negative), a list\n.BR 0,5,7 ,\n"
-           "a .npy of int32 or int64, or a text file with one position to a line.\n.PP\n"
+           "real numbers\n.BR 0.5,1.25 ,\na box of a grid\n.BR grid:4x6 ,\n"
+           "a .npy, or a text file with one position to a line.\n.PP\n"
            "\\-\\- ends the options; a negative number is never taken for an option.\n.PP\n"
            ".BI \\-\\-plugin \" FILE.so\"\nloads encodings of one's own from a shared object, before the command and "
            "as often "
@@ -131,10 +132,13 @@ void cli_completion_man(const cli_command *const *commands) {
     for (const cli_command *const *command = commands; *command; command++)
         put_command(*command);
     printf(
-        ".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\nfailed while running\n.TP\n.B 2\nbad usage\n.PP\n"
+        ".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\nfailed while running\n.TP\n.B 2\nbad usage\n.TP\n.B 75\n"
+        "a scheduler stopped a training, which goes on with the same command\n.PP\n"
         "An error is one line on standard error that begins with\n.BR locus: .\n"
         ".SH ENVIRONMENT\n.TP\n.B LOCUS_THREADS\nnumber of threads, if \\-\\-threads does not say\n.TP\n.B LOCUS_ISA\n"
-        "scalar, avx2, avx512, avx512bf16, amx or neon: the highest kernel level to use\n.TP\n.B NO_COLOR\nif set, no "
+        "scalar, avx2, avx512, avx512bf16, amx or neon: the highest kernel level to use\n.TP\n.B LOCUS_MPI\nopenmpi, "
+        "mpich, none or FILE.so: "
+        "which MPI ranks are started by\n.TP\n.B NO_COLOR\nif set, no "
         "colours\n"
         ".SH FILES\n.TP\n.I runs/locus.db\nthe run store; checkpoints lie beside it\n");
 }

@@ -107,13 +107,18 @@ static char *text_of(const cJSON *item) {
 static void add_difference(lab_table *table, const char *group, const char *name, const cJSON *a, const cJSON *b) {
     char *texts[2] = {text_of(a), text_of(b)};
     const cJSON *const items[2] = {a, b};
+    char shorts[2][32] = {"", ""}; /* of numbers, unless the digits that tell them apart are behind these */
+    for (int i = 0; i < 2; i++)
+        if (cJSON_IsNumber(items[i]))
+            lab_number_short(items[i]->valuedouble, 6, shorts[i]);
+    const bool same = strcmp(shorts[0], shorts[1]) == 0;
     if (texts[0] == NULL || texts[1] == NULL) {
         lab_table_lose(table);
     } else if (strcmp(texts[0], texts[1]) != 0) {
         lab_table_cell(table, "%s%s%s", group, *group != '\0' ? " " : "", name);
         for (int i = 0; i < 2; i++)
             if (cJSON_IsNumber(items[i]))
-                lab_table_number(table, items[i]->valuedouble, "%s", texts[i]);
+                lab_table_number(table, items[i]->valuedouble, "%s", same ? texts[i] : shorts[i]);
             else if (items[i] == NULL || cJSON_IsNull(items[i]))
                 lab_table_none(table);
             else

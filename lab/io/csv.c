@@ -28,6 +28,13 @@ void lab_csv_text(FILE *stream, const char *text) {
     fputs(quoted ? "\"" : "", stream);
 }
 
+void lab_number_short(double value, int digits, char text[32]) {
+    if (value == rint(value))
+        lab_number_exact(value, text);
+    else
+        snprintf(text, 32, "%.*g", digits, value);
+}
+
 void lab_number_exact(double value, char text[32]) {
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, 32, "%.*g", digits, value);

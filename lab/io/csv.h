@@ -13,5 +13,7 @@ void lab_csv_number(FILE *stream, double value);
 
 /* Of those with 15 digits or more the shortest text that reads back to the same number, which is finite. */
 void lab_number_exact(double value, char text[32]);
+/* To so many digits; whole numbers as they are. */
+void lab_number_short(double value, int digits, char text[32]);
 
 #endif

@@ -295,8 +295,8 @@ static void sheets(void **state) {
     free(text);
     refuses_sheet(
         beside, 2, LAB_FIGURE_COSTS,
-        "'text-7-43-s0' ran while 'text-7-44-s0' did, on the same machine: what they cost is not comparable and "
-        "not drawn; train one after the other");
+        "'text-7-43-s0' ran while 'text-7-44-s0' did, on one machine or two of a kind: what they cost may not be "
+        "comparable and is not drawn; train one after the other");
     refuses_sheet(&failed_one, 1, LAB_FIGURE_CURVES, "none of these runs is finished: there is nothing to draw");
     refuses_sheet(
         &bare, 1, LAB_FIGURE_LENGTHS,

@@ -112,10 +112,8 @@ locus_status lab_pairs_generate(lab_dataset *set, const lab_draw *draw, locus_er
     if (status != LOCUS_OK)
         return status;
     status = lab_own_take(set, draw, lab_own_rows_count(&all.rows, draw->which), error);
-    if (status == LOCUS_OK) {
-        lab_own_rows_choose(&all.rows, draw, set->samples);
+    if (status == LOCUS_OK)
         status = fill(&all, set, draw->which, error);
-    }
     collection_free(&all);
     return status;
 }
