@@ -60,6 +60,16 @@ static int check_data(cli_continued *from, lab_train_config *config, const cli_a
                              from->run.name, from->run.name);
 }
 
+/* By which runs of different parents differ, but for what tells the rows and the seeds of one table apart. */
+static uint64_t origin(const lab_train_config *parent) {
+    lab_train_config own = *parent;
+    own.encoding = "none";
+    own.seed = 0;
+    own.checkpoint_seconds = 0;
+    own.test_length_count = 0;
+    return lab_config_hash(&own);
+}
+
 static int fill(cli_continued *from, lab_train_config *config, const cli_arguments *arguments) {
     if (lab_config_parse(&from->config, from->run.config, &from->run, "the run store", &cli_fault) != LOCUS_OK)
         return cli_error(&cli_fault);
@@ -78,7 +88,7 @@ static int fill(cli_continued *from, lab_train_config *config, const cli_argumen
                            from->run.name, from->run.name);
     }
     config->continued_at = from->run.steps_done;
-    config->continued_from = lab_config_hash(&from->config);
+    config->continued_from = origin(&from->config);
     config->steps = from->run.steps_done + (uint64_t)cli_integer(arguments, "steps");
     config->epochs = 0;
     if (cli_given_by_user(arguments, "checkpoint-seconds"))

@@ -51,6 +51,18 @@ grep -q '"note": *"the middle one"' file.json && grep -q '"parent": *"copy-first
 "$locus" runs note copy-second 'another' --store other/locus.db --quiet && "$locus" runs import file.json --store other/locus.db >/dev/null 2>err ||
     fail "a run with another note is another run: $(cat err)"
 
+# Seeds and encodings that went on from trainings that are alike but for these stand in one table.
+for run in 'rope 0' 'rope 1' 'none 0' 'none 1'; do
+    # shellcheck disable=SC2086
+    "$locus" train --task copy $tiny --encoding "${run% *}" --seed "${run#* }" --length 5 --symbols 6 --schedule constant --steps 10 \
+        --keep-optimizer --name "begun-$run" --store seeds/locus.db &&
+        "$locus" train --continue "begun-$run" --steps 10 --name "went-$run" --threads 1 --quiet --store seeds/locus.db ||
+        fail "train $run"
+done
+"$locus" report --store seeds/locus.db --format csv >said || fail "report: $?"
+[ "$(grep -c 'rope,2,' said)" = 2 ] && [ "$(grep -c 'continued at 10 .*none,2,' said)" = 1 ] && ! grep -q parent said ||
+    fail "seeds of runs that went on: $(cat said)"
+
 # Killed and gone on with: the same bits. A run that is done is not trained again.
 continued() { exec "$locus" train --continue copy-second --steps 80 --name killed --checkpoint-seconds 0 --threads 1 --quiet; }
 killed_through continued
@@ -70,7 +82,7 @@ refuses 2 "'copy-first' is the run that this one goes on from" "$locus" train --
 
 # Of two parents with as many steps each has a child of its own.
 # shellcheck disable=SC2086
-"$locus" train --task copy $tiny --length 5 --symbols 6 --schedule constant --steps 40 --keep-optimizer --encoding none --name other-first ||
+"$locus" train --task copy $tiny --length 5 --symbols 6 --schedule constant --steps 40 --keep-optimizer --rate 3e-3 --name other-first ||
     fail "another parent"
 "$locus" train --continue other-first --steps 40 --name other-second --threads 1 --quiet || fail "another child"
 [ "$("$locus" runs show copy-second --json | grep -c continued_from)" = 1 ] || fail "the parent is no part of the configuration"

@@ -11,10 +11,15 @@
 /* As the command line calls an option; what follows from another one is named "", and that one names it. */
 static const struct {
     const char *field, *name, *follows;
-} words[] = {{"rate_peak", "rate", NULL},        {"warmup_share", "warmup", NULL},
-             {"encoder_layers", "layers", NULL}, {"decoder_layers", "layers", "encoder_layers"},
-             {"length_mean", "length", NULL},    {"length_deviation", "length deviation", "length_mean"},
-             {"depth_mean", "depth", NULL},      {"attention_dropout", "attention dropout", "dropout"}};
+} words[] = {{"rate_peak", "rate", NULL},
+             {"warmup_share", "warmup", NULL},
+             {"encoder_layers", "layers", NULL},
+             {"decoder_layers", "layers", "encoder_layers"},
+             {"length_mean", "length", NULL},
+             {"length_deviation", "length deviation", "length_mean"},
+             {"depth_mean", "depth", NULL},
+             {"attention_dropout", "attention dropout", "dropout"},
+             {"continued_from", "parent", "continued_at"}};
 
 cJSON *lab_summary_shared(const char *config) {
     static const char *const free_fields[] = {"seed", "encoding", "checkpoint_seconds", "test_lengths"};

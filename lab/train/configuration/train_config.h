@@ -58,7 +58,8 @@ typedef struct lab_train_config {
     const char *init_from;
     uint64_t init_digest;
     uint64_t continued_at;   /* the steps of the run that it goes on from; 0: it begins itself */
-    uint64_t continued_from; /* that run's lab_config_hash, by which runs of different parents differ */
+    uint64_t continued_from; /* a hash of that run's configuration, without its seed and encoding: runs that go on from
+                                other trainings are others */
     size_t test_lengths[LAB_MAX_TEST_LENGTHS], test_length_count; /* further test sets of these mean
                                                                      lengths, or mean depths of trees */
 } lab_train_config;
