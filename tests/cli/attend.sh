@@ -373,7 +373,7 @@ npy big.npy '<f4' '(40000, 1, 16)' ''
 head -c 2560000 /dev/zero >>big.npy
 for pause in 0.1 0.2 0.4 0.8 1.6 3.2; do
     "$LOCUS" attend rope --query big.npy --key big.npy --value big.npy --positions 0:40000 --mask causal \
-        --grad-output big.npy --grad-dir none -o no.npy 2>err &
+        --grad-output big.npy --grad-dir none --threads 1 -o no.npy 2>err &
     process=$!
     sleep $pause
     kill -TERM $process 2>kill.err

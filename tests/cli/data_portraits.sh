@@ -131,7 +131,7 @@ section,side,of,least,most,mean,deviation
 substring-search,target,length,9,9,9,0
 END
 "$locus" data inspect substring-search -n 1 --length 3 --symbols 1 --sequence 241 | tail -n 1 >out
-[ "$(wc -m <out)" = 250 ] && grep -q ' …$' out || fail "241 characters: $(cat out)"
+[ "$(wc -c <out)" = 252 ] && grep -q ' …$' out || fail "241 characters: $(cat out)"
 "$locus" data inspect substring-search -n 1 --length 3 --symbols 1 --sequence 240 | tail -n 1 >out
 [ "$(wc -c <out)" = 248 ] || fail "240 characters: $(cat out)"
 # Of a file nobody says how many letters there were: as many as are seen.

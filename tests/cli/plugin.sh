@@ -42,8 +42,9 @@ for spec in wheels 'wheels(most=10) + window' 'rope + window' 'algebraic(group=t
     # shellcheck disable=SC2086
     works $both check "$spec" --json
     checks=$((checks + 1))
-    ! grep -q '"holds":[[:space:]]*false' .out/stdout || [ "$spec" != "${spec#algebraic}" ] ||
-        complain "a law of $spec does not hold"
+    tr -d ' \t\n' <.out/stdout >laws
+    grep -q '"promised":true,"holds":true' laws && ! grep -q '"promised":true,"holds":false' laws ||
+        complain "a law of $spec does not hold: $(cat laws)"
 done
 # shellcheck disable=SC2086
 {

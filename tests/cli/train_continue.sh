@@ -7,15 +7,9 @@
 tiny="--encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 32 --train-samples 40 --dev-samples 8 --test-samples 12 --batch 8
     --evaluate-every 10 --threads 1 --quiet"
 
-# weights RUN: the parameters of its best step, without the head that names its configuration
-weights() {
-    head=$(od -An -t u8 -N 8 "runs/$1/best.safetensors" | tr -d ' ')
-    tail -c +$((head + 9)) "runs/$1/best.safetensors"
-}
-
 # same RUN RUN: parameters and curves to the bit
 same() {
-    weights "$1" >one.bin && weights "$2" >two.bin
+    weights "runs/$1/best.safetensors" >one.bin && weights "runs/$2/best.safetensors" >two.bin
     [ -s one.bin ] && cmp -s one.bin two.bin || fail "$1 and $2 have other parameters"
     for run in "$1" "$2"; do
         "$locus" runs export "$run" --format csv -o all.csv >/dev/null 2>&1 && grep ',curve,' all.csv | cut -d, -f8- >"$run.csv"

@@ -138,15 +138,9 @@ train() {
     exec "$locus" train --task addition --encoding 'algebraic(group=seq, values=on)' $tiny --sequence 40 --steps 150 \
         --greedy-samples 4 --checkpoint-seconds 0 --quiet --name run "$@"
 }
-results() {
-    "$locus" runs show run --store "$1/locus.db" --json | sed -n '/"scores"/,$p; /"steps_done"/p; /"tokens_seen"/p; /"state"/p'
-}
 (train --store whole/locus.db)
 killed_through train --store killed/locus.db
-cmp whole/run/best.safetensors killed/run/best.safetensors || fail "other parameters after $killed kills"
-results whole >whole.txt
-results killed >killed.txt
-cmp whole.txt killed.txt || fail "other results after $killed kills: $(diff whole.txt killed.txt)"
+same_results whole/locus.db run killed/locus.db run
 
 # Tables of each kind.
 # shellcheck disable=SC2086

@@ -41,7 +41,7 @@ awk '/^all\// { bad += shown ? before !~ /^all\// : before != ""; shown += 1 } {
 grep -q '"classes":\["blue","green","red"\]' runs/own/vocabulary.json || fail "the names of classes are not kept"
 "$locus" eval own --data all --json >eval.json 2>err || fail "eval: $(cat err)"
 trained=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.]*\).*/\1/p' own.json | head -1)
-grep -q "\"accuracy\":[[:space:]]*$trained" eval.json || fail "eval says something else than $trained: $(cat eval.json)"
+[ -n "$trained" ] && grep -q "\"accuracy\":[[:space:]]*$trained,\{0,1\}\$" eval.json || fail "eval says something else than '$trained': $(cat eval.json)"
 "$locus" eval own --test all | grep -q '^test *62 ' || fail "eval of another folder"
 "$locus" eval own all/red/03.ppm all/green/21.png >said 2>err || fail "eval of pictures: $(cat err)"
 grep -qE '^all/red/03.ppm +(red|green|blue) [0-9.]+ %' said || fail "eval of pictures: $(cat said)"
@@ -79,8 +79,7 @@ long() { # NAME
 }
 (long straight) || fail "the long run"
 killed_through long parted
-"$locus" eval straight --data all --json | grep -E '"(accuracy|loss)":' >first.scores
-"$locus" eval parted --data all --json | grep -E '"(accuracy|loss)":' | cmp -s - first.scores || fail "going on ends otherwise"
+same_results runs/locus.db straight runs/locus.db parted
 again() { (long parted); }
 mv all/red/05.ppm all/red/5.ppm
 refuses 1 "was made with other data" again

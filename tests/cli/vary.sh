@@ -20,8 +20,9 @@ sweep --vary rate=1e-4,3e-4 --vary layers=1,2 --seeds 2 --no-page --json >json
 [ "$("$locus" runs --store v/locus.db --format csv | wc -l)" = 9 ] || fail "the same sweep trained again"
 # One that is alone is called as before.
 sweep --vary rate=1e-4 --layers 1 --no-page | grep -q '^copy · budget custom' || fail "a sweep of one point"
-sweep --layers 1 --vary 'attention=softmax,soft(landmarks=4, sharpness=1)' --no-page >out 2>err || true
-! grep -q 'empty value' err || fail "commas in parentheses part values: $(cat err)"
+sweep --layers 1 --vary 'attention=softmax,soft(landmarks=4, iterations=2)' --no-page --store k/locus.db >out 2>err ||
+    fail "commas in parentheses part values: $(cat err)"
+[ "$(grep -c '^copy · attention ' out)" = 2 ] && grep -q 'soft(landmarks=4, iterations=2)' out || fail "two kinds: $(cat out)"
 
 # Precision is recorded, in names, configurations and titles; what it was before it had a name is not.
 sweep --layers 1 --vary precision=float32,bf16 --no-page --store p/locus.db >out

@@ -68,15 +68,8 @@ make_data() {
 }
 
 # same FOLDER FOLDER: parameters byte for byte, metrics and scores.
-results() {
-    "$locus" runs show run --store "$1/locus.db" --json |
-        sed -n '/"scores"/,$p; /"steps_done"/p; /"tokens_seen"/p; /"state"/p'
-}
 same() {
-    cmp "$1/run/best.safetensors" "$2/run/best.safetensors" || fail "$mpi: $2 has other parameters than $1"
-    results "$1" >one.txt
-    results "$2" >other.txt
-    cmp one.txt other.txt || fail "$mpi: $2 has other results: $(diff one.txt other.txt)"
+    same_results "$1/locus.db" run "$2/locus.db" run
 }
 
 # The processes of a job's ranks: those of the program below its mpirun, at any depth.

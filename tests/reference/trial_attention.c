@@ -6,6 +6,7 @@
 #include "reference/drawn_tensor.h"
 #include "reference/trial.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -422,15 +423,26 @@ static void sensitivity(const attention_call *call, double reach, double *sum, d
     *root = sqrt(square) * size * sqrt((double)call->world->shape.head_dim);
 }
 
-static void compare_direction(attention_call *call, const char *what, double got, double up, double down, double step,
-                              double reach, double written) {
+/* A derivative, twice by central differences, with h and 2h: what they differ by bounds what h leaves out, so that no
+ * bound of third derivatives has to be known. */
+typedef struct differences {
+    double up[2], down[2], step; /* losses at ±step and ±2·step */
+} differences;
+
+static double slope_of(const differences *at, int which) {
+    return (at->up[which] - at->down[which]) / (2 * (1 + which) * at->step);
+}
+
+static void compare_direction(attention_call *call, const char *what, double got, const differences *at, double reach,
+                              double written) {
     double sum, root;
     sensitivity(call, reach, &sum, &root);
-    /* central differences: h² of a third derivative, and 1e-16/h; half types: o is read again as rounded */
-    const double smooth = 1e-6 * sum;
+    const double left_out = fabs(slope_of(at, 0) - slope_of(at, 1));
+    const double noise = 64 * DBL_EPSILON * root / at->step; /* of losses */
+    /* half types: o is read again as rounded */
     const double rounded =
         (2 * score_error(call) + TRIAL_ANGLE * reach + 4 * call->eps) * root + 4 * call->eps * written;
-    trial_compare(call->result, what, 0, got, (up - down) / (2 * step), smooth + rounded);
+    trial_compare(call->result, what, 0, got, (4 * slope_of(at, 0) - slope_of(at, 1)) / 3, left_out + noise + rounded);
 }
 
 /* Whether an element is beyond its type, and the rest can't be compared: only where it may be as large. */
@@ -464,16 +476,17 @@ static void compare_input(attention_call *call, chooser *choices, size_t input, 
             written += fabs(gradient[i] * direction[i]) + call->least / (4 * call->eps) * fabs(direction[i]);
             reach = fmax(reach, input == V ? 1 : fabs(kept[i])); /* the mass knows how large values are */
         }
-    double loss_at[2];
-    for (int side = 0; side < 2; side++) {
+    differences at = {.step = step};
+    for (int side = 0; side < 4; side++) {
+        const double by = (side % 2 ? -step : step) * (1 + side / 2);
         for (size_t i = 0; i < call->count[input]; i++)
-            moved[i] = kept[i] + (side ? -step : step) * direction[i];
+            moved[i] = kept[i] + by * direction[i];
         call->in[input] = moved;
-        loss_at[side] = loss(call);
+        (side % 2 ? at.down : at.up)[side / 2] = loss(call);
     }
     call->in[input] = kept;
     if (!overflows(call, names[input], call->dtype, gradient, call->count[input], reach * 4))
-        compare_direction(call, names[input], along, loss_at[0], loss_at[1], step, reach * 4, written);
+        compare_direction(call, names[input], along, &at, reach * 4, written);
     free(moved);
     free(direction);
 }
@@ -493,7 +506,8 @@ static void compare_bias(attention_call *call, chooser *choices, drawn_bias *gra
     const size_t count = drawn_bias_count(&call->bias);
     const double step = 1e-5, own = drawn_rounding(gradient->view.dtype) / call->eps;
     const double least = gradient->view.dtype == LOCUS_FLOAT16 ? 6e-8 / drawn_rounding(LOCUS_FLOAT16) : 0;
-    double along = 0, written = 0, loss_at[2];
+    double along = 0, written = 0;
+    differences at = {.step = step};
     double *kept = call->bias.dense.values, *moved = reference_zeros(count + 1, sizeof *moved);
     double *direction = reference_zeros(count + 1, sizeof *direction);
     chooser stream = chooser_stream(choices);
@@ -506,15 +520,16 @@ static void compare_bias(attention_call *call, chooser *choices, drawn_bias *gra
         along += got * direction[i];
         written += (fabs(got) + least) * fabs(direction[i]);
     }
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 4; side++) {
+        const double by = (side % 2 ? -step : step) * (1 + side / 2);
         for (size_t i = 0; i < count; i++)
-            moved[i] = kept[i] + (side ? -step : step) * direction[i];
+            moved[i] = kept[i] + by * direction[i];
         call->bias.dense.values = moved;
-        loss_at[side] = loss(call);
+        (side % 2 ? at.down : at.up)[side / 2] = loss(call);
     }
     call->bias.dense.values = kept;
     if (!overflows(call, "dL/dbias", gradient->view.dtype, gradient->dense.values, count, 4))
-        compare_direction(call, "dL/dbias", along, loss_at[0], loss_at[1], step, 4, written * fmax(own, 1));
+        compare_direction(call, "dL/dbias", along, &at, 4, written * fmax(own, 1));
     free(moved);
     free(direction);
 }
@@ -560,9 +575,11 @@ static double moved_loss(attention_call *call, const trial_direction *direction,
 static void compare_parameters(attention_call *call, chooser *choices, double *const *gradients) {
     trial_direction direction = trial_direction_make(call->world, choices);
     const double step = 1e-4 / direction.reach;
-    const double up = moved_loss(call, &direction, step), down = moved_loss(call, &direction, -step);
-    compare_direction(call, "dL/dparameters", trial_along(call->world, &direction, gradients), up, down, step,
-                      direction.reach, 0);
+    differences at = {.step = step};
+    for (int side = 0; side < 4; side++)
+        (side % 2 ? at.down : at.up)[side / 2] =
+            moved_loss(call, &direction, (side % 2 ? -step : step) * (1 + side / 2));
+    compare_direction(call, "dL/dparameters", trial_along(call->world, &direction, gradients), &at, direction.reach, 0);
     trial_direction_free(&direction);
 }
 
@@ -576,8 +593,7 @@ static bool is_of_scores(const char *parameter) {
     return found;
 }
 
-/* One partial derivative in double, twice by central differences, with h and 2h: what they differ by bounds what h
- * leaves out, so that no bound of third derivatives has to be known. `along`: 0 but for one 1, where the value is `at`.
+/* One partial derivative in double, by differences as above. `along`: 0 but for one 1, where the value is `at`.
  * Angles are moved by little; scores follow their own parameters without waves, and steps are in proportion. */
 static void compare_partial(attention_call *call, const trial_direction *along, bool turns, double at, double got) {
     const double step = turns ? 1e-3 / along->reach : 1e-4 * fmax(fabs(at), 0.1);

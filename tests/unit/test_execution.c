@@ -293,6 +293,7 @@ static void another_thread_cancels(void **state) {
     test.sequences = 1;
     test.query_lengths = long_ones;
     hands_take(&h, &test, LOCUS_FLOAT32, NULL);
+    execution.threads = 1; /* so that it takes longer than the other thread waits, whatever the machine */
     execution.cancelled = locus_flag_raised;
     for (int call = HANDS_FORWARD; call <= HANDS_BACKWARD; call++) {
         int32_t flag = 0;

@@ -382,7 +382,7 @@ static bool kill_once(const fault_reference *reference, fault_run *run) {
         .orphans = reference->which->jobs && fault_random(2) == 0,
     };
     fault_run_case(reference->which, &wanted, run);
-    return run->fired && WIFSIGNALED(run->state);
+    return run->fired && WIFSIGNALED(run->state) && WTERMSIG(run->state) == SIGKILL;
 }
 
 long fault_kill_through(const fault_reference *reference, long most, fault_counts *counts) {
@@ -409,7 +409,13 @@ long fault_kill_through(const fault_reference *reference, long most, fault_count
 
 /* ---- two at once ---- */
 
-/* The second one may be refused, because the first one trains the run, or find it done. */
+/* Well, or refused because another one trains the run. */
+static bool ended_beside(const fault_run *run) {
+    const bool refused = WIFEXITED(run->state) && WEXITSTATUS(run->state) == 1 && strncmp(run->err, "locus: ", 7) == 0;
+    return !run->hung && (run->state == 0 || refused);
+}
+
+/* Either may be refused, because the other one trains the run, or find it done. */
 void fault_try_pair(const fault_reference *reference, fault_counts *counts) {
     const fault wanted = {.kind = FAULT_NONE};
     start_fresh();
@@ -422,19 +428,18 @@ void fault_try_pair(const fault_reference *reference, fault_counts *counts) {
         if (mkdir("beside", 0777) != 0 || chdir("beside") != 0 || symlink("../work", "work") != 0)
             _exit(99);
         fault_run_case(reference->which, &wanted, &run);
-        const bool refused = WIFEXITED(run.state) && WEXITSTATUS(run.state) == 1 && strncmp(run.err, "locus: ", 7) == 0;
-        _exit(run.state == 0 || refused ? 0 : 1);
+        _exit(ended_beside(&run) ? 0 : 1);
     }
     fault_run run;
     usleep((useconds_t)fault_random(1 + (uint64_t)(5e5 * reference->seconds)));
     int state = 0;
     fault_run_case(reference->which, &wanted, &run);
     waitpid(child, &state, 0);
-    fault_run_free(&run);
     fault_folder_remove("beside");
-    if (state != 0) {
+    if (state != 0 || !ended_beside(&run)) {
         counts->crashes++;
-        tell(reference, &wanted, "two at once", "the other one ended otherwise");
+        tell(reference, &wanted, "two at once", state != 0 ? "the other one ended otherwise" : run.err);
     }
+    fault_run_free(&run);
     judge_after(reference, &wanted, counts);
 }
