@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 list() {
-    if [ -d .git ] && git ls-files >/dev/null 2>&1; then
+    if [ -e .git ] && git ls-files >/dev/null 2>&1; then
         # Files that were deleted but not committed are still listed by git.
         git ls-files --cached --others --exclude-standard | while IFS= read -r file; do
             [ ! -f "$file" ] || printf '%s\n' "$file"

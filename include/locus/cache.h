@@ -55,10 +55,10 @@ LOCUS_API size_t locus_cache_length(const locus_cache *cache, size_t sequence); 
  * [tokens, kv_heads, head_dim], value [tokens, kv_heads, value_dim], packed, or [sequences, kv_heads, length, dim] with
  * its sequences apart, as the projections leave them, of any type: turned
  * in the wider of their type and the cache's (half caches: in float32), and rounded once. ARGUMENT if a sequence would
- * pass the capacity. On failure nothing is appended. What is refused for its shapes, its group or the capacity changes
- * nothing at all: attend and the plan are still those of the tokens before. After positions that the encoding refuses
- * (POSITION: beyond a learned table, out of xPos's range), after MEMORY, and after a call that was cancelled, they wait
- * for a call that succeeds. The cache has memory of its own: here and below
+ * pass the capacity. On failure nothing is appended. What is refused before the encoding is asked, for shapes, group,
+ * capacity or positions beyond ±2^40, changes nothing at all: attend and the plan are still those of the tokens before.
+ * After every other failure (positions that the encoding refuses, a callback, memory, a call that was cancelled) they
+ * wait for a call that succeeds. The cache has memory of its own: here and below
  * `execution` (NULL: by default) says which threads work and who may end the call, and its workspace is not used. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_append(locus_cache *cache, const locus_positions *positions,
                                                          const locus_tensor *key, const locus_tensor *value,

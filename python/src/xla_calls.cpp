@@ -97,6 +97,18 @@ static thread_local Scratch thread_scratch;
 /* Asks for signals while a call runs on Python's main thread, where XLA runs what is called and waited for; the other
  * threads cannot know of any. What a signal's handler raises is raised again as soon as Python goes on, behind XLA's
  * own error, that the call was cancelled. */
+static int raise_again(void *raised) {
+    PyErr_SetObject(PyExceptionInstance_Class(static_cast<PyObject *>(raised)), static_cast<PyObject *>(raised));
+    Py_DECREF(static_cast<PyObject *>(raised));
+    return -1;
+}
+
+/* In the main thread, as soon as Python runs there again. */
+static void raise_later(const nb::python_error &raised) {
+    if (Py_AddPendingCall(raise_again, nb::borrow(raised.value()).release().ptr()) != 0)
+        PyErr_SetInterrupt(); /* too much is pending; the reference is lost, the signal is not */
+}
+
 class Asking {
   public:
     explicit Asking(locus_execution *execution) {
@@ -112,18 +124,11 @@ class Asking {
     std::atomic<bool> stop{false};
     Clock::time_point asked = Clock::now();
 
-    static int raise_again(void *raised) {
-        PyErr_SetObject(PyExceptionInstance_Class(static_cast<PyObject *>(raised)), static_cast<PyObject *>(raised));
-        Py_DECREF(static_cast<PyObject *>(raised));
-        return -1;
-    }
     void ask() {
         nb::gil_scoped_acquire held;
         if (PyErr_CheckSignals() == 0)
             return;
-        nb::python_error raised;
-        if (Py_AddPendingCall(raise_again, nb::borrow(raised.value()).release().ptr()) != 0)
-            PyErr_SetInterrupt(); /* too much is pending; the reference is lost, the signal is not */
+        raise_later(nb::python_error());
         stop.store(true, std::memory_order_relaxed);
     }
     static int32_t cancelled(void *context) {
@@ -431,6 +436,8 @@ static locus_status with_python(const Frame &frame, const CallSite &site, PlanSo
     }
     if (PyErr_Occurred()) {
         const nb::python_error raised;
+        if (!PyErr_GivenExceptionMatches(raised.value().ptr(), PyExc_Exception)) /* Ctrl-C, sys.exit() */
+            raise_later(raised);
         status = fail(error, LOCUS_ERROR_ARGUMENT, "a function in Python raised %s", line_of(raised).c_str());
     }
     return status;

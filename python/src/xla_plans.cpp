@@ -91,12 +91,14 @@ class Key {
         pieces.emplace_back(static_cast<const char *>(data), bytes);
         total += bytes;
     }
-    /* What kind of part, then what is in it. `kind` must live as long as the key. */
+    /* What kind of part, then its shape and what is in it. `kind` must live as long as the key, as the part does. */
     void add(const Part *part, int64_t *kind) {
-        *kind = part ? static_cast<int64_t>(part->bytes) * 64 + part->element : -1;
+        *kind = part ? static_cast<int64_t>(part->rank) * 64 + part->element : -1;
         add(kind, sizeof *kind);
-        if (part)
-            add(part->data, part->bytes);
+        if (!part)
+            return;
+        add(part->shape, part->rank * sizeof *part->shape);
+        add(part->data, part->bytes);
     }
     bool equals(const std::string &text) const {
         size_t at = 0;

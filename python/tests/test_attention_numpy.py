@@ -65,6 +65,17 @@ def test_prefixes_and_kept_keys(draw):
         assert np.array_equal(one, other)
 
 
+@pytest.mark.parametrize("size, tokens", [(40, 20), (40, 200), (5000, 20), (5000, 200), (70000, 500)])
+def test_gradients_of_a_learned_table(draw, size, tokens):
+    places = draw.integers(0, size, tokens)
+    places[1::2] = places[0]  # many at one place
+    plan = locus.Encoding(f"learned(size={size})").plan(places, 1, 8, model_dim=8)
+    x, gradient = draw.standard_normal((2, tokens, 8))
+    wanted = np.zeros((size, 8))
+    np.add.at(wanted, places, gradient)
+    assert np.allclose(plan.apply_backward(x, gradient, "token")[1]["table"], wanted, atol=1e-12)
+
+
 def test_packed_sequences_equal_those_alone(draw):
     q, k, v = drawn(draw)
     plan = locus.Encoding("rope + alibi").plan(locus.positions(T, offsets=[0, 3, T]), H, D)

@@ -133,16 +133,69 @@ def test_a_length_to_keep_and_what_is_let_go_of():
     assert not any(isinstance(layer, Kept) for layer in Cache(model.to("meta")).layers)
 
 
+@pytest.mark.parametrize("family, spec", [
+    ("mistral", "rope(pairs=half) + scores(window=3)"), ("mistral", "rope(pairs=half) + scores(window=9)"),
+    ("gemma2", "rope(pairs=half) + scores(cap=3)"), ("gemma3_text", "rope(pairs=half) + scores(window=9, keep=2)")])
+def test_what_a_spec_says_of_scores_and_what_the_model_says(family, spec):
+    """Both windows hold, and the spec's cap: read at once, and decoded."""
+    model, tokens = use(make(family), spec), text()
+    mask = torch.ones_like(tokens)
+    mask[1, :4] = 0
+    with torch.no_grad():
+        for more in ({}, {"attention_mask": mask}):
+            wanted, cache = outputs(model, tokens, **more), Cache(model)
+            begun = {name: x[:, :12] for name, x in more.items()}
+            steps = [outputs(model, tokens[:, :12], past_key_values=cache, use_cache=True, **begun)]
+            for t in range(12, 20):
+                so_far = {name: x[:, :t + 1] for name, x in more.items()}
+                steps.append(outputs(model, tokens[:, t:t + 1], past_key_values=cache, use_cache=True, **so_far))
+            seen = mask.bool() if more else torch.ones_like(mask).bool()
+            assert share(wanted[seen], torch.cat(steps, 1)[seen]) < 1e-5
+    narrow = use(make("mistral"), "rope(pairs=half) + scores(window=6)")
+    if family == "mistral":  # whose window is 6: the narrower one of both
+        with torch.no_grad():
+            apart = share(outputs(narrow, tokens), outputs(model, tokens))
+        assert (apart < 1e-5) == ("window=9" in spec)
+
+
+def test_a_position_bias_in_a_padded_batch():
+    config = transformers.T5Config(vocab_size=99, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4)
+    torch.manual_seed(0)
+    model, tokens = use(transformers.T5EncoderModel(config).eval(), "alibi"), text(2, 12)
+    mask = torch.ones_like(tokens)
+    mask[1, 8:] = 0
+    with torch.no_grad():
+        found = outputs(model, tokens, attention_mask=mask)
+        assert share(outputs(model, tokens[:1]), found[:1]) < 1e-5
+        assert share(outputs(model, tokens[1:, :8]), found[1:, :8]) < 1e-5
+
+
+def test_a_reset_cache_takes_the_next_text_s_length():
+    model = use(make("llama", rope_parameters={"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0},
+                     max_position_embeddings=16))
+    long, short = text(1, 40), text(1, 20, 2)
+
+    def decoded(cache, tokens):
+        outputs(model, tokens[:, :-1], past_key_values=cache, use_cache=True)
+        return outputs(model, tokens[:, -1:], past_key_values=cache, use_cache=True)
+
+    with torch.no_grad():
+        cache = Cache(model)
+        decoded(cache, long)
+        cache.reset()
+        assert torch.equal(decoded(cache, short), decoded(Cache(model), short))
+
+
 def test_sinks_go_where_the_spec_has_its_scores():
     model, tokens, found = make("gpt_oss"), text(), []
-    for spec in ("scores(cap=3) + kerple", "kerple + scores(cap=3)"):
+    for spec in ("scores(cap=3) + kerple", "kerple + scores(cap=3)", "scores(cap=3, sinks=on) + kerple"):
         use(model, spec)
         with torch.no_grad():
             for site in model.locus_used.sites:
                 for name, parameter in site.learned().items():
                     parameter.copy_(torch.arange(1, len(parameter) + 1) / (2 if name.endswith("a") else 3))
             found.append(outputs(model, tokens))
-    assert share(*found) < 1e-6
+    assert share(*found[:2]) < 1e-6 and share(found[0], found[2]) < 1e-6
 
 
 def gradients(model, tokens):

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("jax", reason="JAX is not installed")
 
 import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
 import locus  # noqa: E402
 import locus.jax  # noqa: E402
 from jax_cases import B, D, H, L, OFFSETS, drawn, masks, near, operands, same_trees, with_gradients  # noqa: E402
@@ -159,3 +160,28 @@ def test_backends_agree(spec, draw):
 def test_backends_agree_without_double(spec, draw):
     jax.config.update("jax_enable_x64", False)
     agree(spec, draw, True, False, 2, "float32", 1e-5)
+
+
+def test_positions_with_and_without_double(draw):
+    place = locus.positions(np.array([0.1, 1.7, 40000.3]))
+    q = jnp.array(draw.standard_normal((1, 1, 3, 8)), jnp.float32)
+    found = []
+    for wide in (True, False, True):
+        jax.config.update("jax_enable_x64", wide)
+        found.append(np.asarray(jax.jit(lambda x: locus.jax.attention(x, x, x, "rope", place))(q)))
+    assert np.array_equal(found[0], found[2]) and np.allclose(found[0], found[1], atol=1e-6)
+
+
+def test_positions_of_other_shapes_are_others(draw):
+    """The same bytes: words of two letters for eight tokens, or of four for the four of one sequence."""
+    x = jnp.array(draw.standard_normal((2, 1, 4, 8)))
+    words = np.array([[1, 0, -1, -1]] * 4)
+    plans = []
+    for places in (words, words.reshape(2, 4, 2)):
+        own = locus.jax.attention(x, x, x, "algebraic(group=tree:2)", jnp.array(places), parameters=None)
+        alone = locus.positions(np.broadcast_to(places, (2, *places.shape[-2:])).reshape(8, -1), "tree:2", [0, 4, 8])
+        plan = locus.Encoding("algebraic(group=tree:2)").plan(alone, 1, 8, parameters=locus.jax.initialise(
+            "algebraic(group=tree:2)", heads=1, head_dim=8))
+        plans.append(plan.attention(np.asarray(x), np.asarray(x), np.asarray(x)))
+        near(own, plans[-1], 1e-6)
+    assert not np.allclose(*plans)

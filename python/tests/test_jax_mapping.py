@@ -95,6 +95,16 @@ def test_vmap_of_positions_and_offsets(draw):
     near(jax.vmap(jax.vmap(of_ends))(twice), by_hand(lambda x: by_hand(of_ends, (0,), x), (0,), twice), 1e-14)
 
 
+def test_vmap_of_positions_that_length_depends_on(draw):
+    spec = "rope(scaling=dynamic, factor=4, original=4)"
+    x, places = jnp.array(draw.standard_normal((2, B, H, L, D))), jnp.array([np.arange(L), np.arange(L) + 40])
+
+    def turned(x, places):
+        return locus.jax.attention(x, x, x, spec, places, is_causal=True)
+
+    near(jax.vmap(turned)(x, places), by_hand(turned, (0, 0), x, places), 1e-14)
+
+
 def test_vmap_of_one_site(draw):
     x = drawn(draw, 3, B, H, L, D, count=1)[0]
     p = parameters_of("rope(learned=on)", draw)

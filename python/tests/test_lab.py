@@ -116,12 +116,26 @@ def test_figures(store, tmp_path):
     wanted = curves[curves["name"].isin(names) & (curves["metric"] == "dev.loss")].groupby("step")["value"].mean()
     assert list(drawn["rope"].get_xdata()) == list(wanted.index) == [3, 6]
     assert list(drawn["rope"].get_ydata()) == pytest.approx(list(wanted))
+    by_name = lab.plot_curves(store, "dev.loss", by="name")
+    assert len(by_name.axes[0].lines) == 4
+    frame["config.extra"] = frame["encoding"].map({"rope": "some"})  # the others have none
+    lines = lab.plot_curves(store, "dev.loss", trainings=frame, by="config.extra").axes[0].lines
+    assert {line.get_label() for line in lines} == {"some", "nan"}
     figure.savefig(tmp_path / "curves.png")
     lab.plot_table(store, "test.loss").savefig(tmp_path / "table.png")
     for name in ("curves.png", "table.png"):
         assert (tmp_path / name).stat().st_size > 5000
     with pytest.raises(ValueError, match="no training has the curve 'dev.los'; there are dev.accuracy"):
         lab.plot_curves(store, "dev.los")
+
+
+def test_a_grid_is_varied(tmp_path):
+    path = tmp_path / "locus.db"
+    lab.compare(task="copy", encodings="none", seeds=1, store=path, vary=["rate=0.001,0.003", "dim=8,16"],
+                **{key: value for key, value in SMALL.items() if key != "dim"})
+    frame = lab.runs(path)
+    assert len(frame) == 4 and sorted(frame["config.dim"]) == [8, 8, 16, 16]
+    assert sorted(set(frame["config.rate_peak"])) == [0.001, 0.003]
 
 
 def test_training_is_the_programs(store):

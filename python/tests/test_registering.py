@@ -200,6 +200,10 @@ def test_options_of_every_type():
     assert seen["reach"] is None and seen["steps"] == 3 and seen["side"] == "left" and seen["on"] is True
     assert np.array_equal(seen["weights"], [1.0, 0.5])
     assert np.array_equal(seen["sizes"], [2, 3]) and seen["sizes"].dtype == np.int64
+    for text in ("py-options", "py-options(weights=1:0.5)", "py-options(sizes=2:3, steps=3)"):
+        assert locus.Encoding(text).spec == "py-options"
+    assert locus.Encoding("py-options(sizes=2:4)").spec == "py-options(sizes=2:4)"
+    assert locus.Encoding("py-options(sizes=2)") != locus.Encoding("py-options")
     locus.Encoding("py-options(reach=2.5, weights=1:2:4, side=right, on=off)").plan(T, H, D)
     assert seen["reach"] == 2.5 and seen["side"] == "right" and seen["on"] is False
     assert np.array_equal(seen["weights"], [1, 2, 4])

@@ -188,9 +188,9 @@ static locus_execution execution_of(const attention_turn *turn) {
     return execution;
 }
 
-/* A callback of a registered encoding may have failed; that the call was cancelled, it knows itself. */
+/* A callback of a registered encoding may have failed, with any status; that the call was cancelled, it knows itself. */
 static void pass_on(locus_status status, const locus_error *error) {
-    if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED)
+    if (status != LOCUS_OK)
         locus_call_fail(error);
 }
 

@@ -148,18 +148,45 @@ static locus_status check_positions(const locus_token_side *side, size_t size, l
     return LOCUS_OK;
 }
 
-/* A counting sort of the tokens by position. `counts` [size + 1] is scratch, zeroed. */
-static void sort_tokens(const locus_token_side *side, size_t size, size_t *counts, uint64_t *tokens) {
+/* Tokens in the order of their positions, those of one position as they come: a few by insertion, else by counting, 12
+ * bits of the position at a time, so that a large table costs a few tokens nothing. */
+enum { FEW = 32, DIGIT_BITS = 12, DIGITS = 1 << DIGIT_BITS };
+
+static void insert_tokens(const int64_t *values, size_t count, uint64_t *tokens) {
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t token = tokens[i];
+        size_t at = i;
+        for (; at > 0 && values[tokens[at - 1]] > values[token]; at--)
+            tokens[at] = tokens[at - 1];
+        tokens[at] = token;
+    }
+}
+
+static void count_digit(const int64_t *values, unsigned shift, size_t count, const uint64_t *from, uint64_t *to) {
+    size_t starts[DIGITS + 1] = {0};
+    for (size_t i = 0; i < count; i++)
+        starts[((size_t)values[from[i]] >> shift) % DIGITS + 1]++;
+    for (size_t d = 0; d < DIGITS; d++)
+        starts[d + 1] += starts[d];
+    for (size_t i = 0; i < count; i++)
+        to[starts[((size_t)values[from[i]] >> shift) % DIGITS]++] = from[i];
+}
+
+/* `other` is scratch; `size` of the table is at most 2^24. */
+static void sort_tokens(const locus_token_side *side, size_t size, uint64_t *other, uint64_t *tokens) {
+    size_t count = 0;
     for (size_t r = 0; r < side->run_count; r++)
         for (size_t i = 0; i < side->runs[r].count; i++)
-            counts[(size_t)side->values[side->runs[r].first + i] + 1]++;
-    for (size_t p = 0; p < size; p++)
-        counts[p + 1] += counts[p];
-    for (size_t r = 0; r < side->run_count; r++)
-        for (size_t i = 0; i < side->runs[r].count; i++) {
-            size_t token = side->runs[r].first + i;
-            tokens[counts[(size_t)side->values[token]]++] = token;
-        }
+            tokens[count++] = side->runs[r].first + i;
+    if (count <= FEW) {
+        insert_tokens(side->values, count, tokens);
+        return;
+    }
+    count_digit(side->values, 0, count, tokens, other);
+    if (size > DIGITS)
+        count_digit(side->values, DIGIT_BITS, count, other, tokens);
+    else
+        memcpy(tokens, other, count * sizeof *tokens);
 }
 
 /* What an order is made from. */
@@ -173,15 +200,15 @@ static locus_status list_rows(const locus_learned_request *asked, locus_learned_
     locus_owned passing = {0};
     const locus_token_side *side = asked->side;
     size_t size = asked->size, most = side->used < size ? side->used : size;
-    size_t *counts = locus_owned_get(&passing, size + 1, sizeof *counts);
+    uint64_t *other = locus_owned_get(&passing, side->used, sizeof *other);
     uint64_t *tokens = locus_owned_get(memory, side->used, sizeof *tokens);
     size_t *starts = locus_owned_get(memory, most + 1, sizeof *starts);
     locus_status status = LOCUS_OK;
-    if (!counts || !tokens || !starts) {
-        status = locus_owned_fail(error, side->used + size, sizeof *tokens);
+    if (!other || !tokens || !starts) {
+        status = locus_owned_fail(error, 2 * side->used, sizeof *tokens);
         goto done;
     }
-    sort_tokens(side, size, counts, tokens);
+    sort_tokens(side, size, other, tokens);
     for (size_t i = 0; i < side->used; i++)
         if (i == 0 || side->values[tokens[i]] != side->values[tokens[i - 1]])
             starts[order->rows++] = i;

@@ -107,10 +107,20 @@ static locus_status place_kept(locus_growing *g, locus_error *error) {
 }
 
 locus_status locus_growing_place(locus_growing *g, const locus_positions *positions, locus_error *error) {
+    int64_t lowest[LOCUS_COORDINATES_MAX], highest[LOCUS_COORDINATES_MAX]; /* what is refused was never met */
+    for (size_t c = 0; c < g->coordinates; c++) {
+        lowest[c] = g->columns[c].lowest;
+        highest[c] = g->columns[c].highest;
+    }
     for (size_t c = 0; c < g->coordinates; c++)
         for (size_t s = 0; s < g->sequences && !g->columns[c].trie; s++)
             for (size_t i = 0; i < g->runs[s].count; i++)
                 locus_growing_reach(&g->columns[c], g->columns[c].queries[g->runs[s].first + i]);
     locus_status status = locus_fresh_place(g, positions, error);
-    return status == LOCUS_OK ? place_kept(g, error) : status;
+    status = status == LOCUS_OK ? place_kept(g, error) : status;
+    for (size_t c = 0; status != LOCUS_OK && c < g->coordinates; c++) {
+        g->columns[c].lowest = lowest[c];
+        g->columns[c].highest = highest[c];
+    }
+    return status;
 }

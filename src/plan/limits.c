@@ -131,8 +131,11 @@ static locus_status stand(locus_positions **positions, const locus_group *group,
 }
 
 static locus_status check_depth(const locus_workspace_limits *given, const locus_group *group, locus_error *error) {
-    if (given->depth > 0 || !locus_group_has_tree(group))
+    if (!locus_group_has_tree(group) || (given->depth > 0 && given->depth <= UINT32_MAX))
         return LOCUS_OK;
+    if (given->depth > 0)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "depth",
+                          "limits.depth is %zu: words have at most 2^32 - 1 letters", given->depth);
     return locus_fail(error, LOCUS_ERROR_ARGUMENT, "depth",
                       "limits.depth is 0: positions on a tree are words; say how many letters the longest one has");
 }

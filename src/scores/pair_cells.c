@@ -81,10 +81,26 @@ static locus_status count_places(pair_making *making, locus_error *error) {
     return status;
 }
 
+/* Differences of whole numbers, though more than can be counted: a cache's plan follows positions without being placed
+ * again, which nothing but a table of differences allows. */
+static bool has_differences(const locus_places *places) {
+    bool has = true;
+    for (size_t c = 0; c < places->count; c++) {
+        const locus_placement *axis = &places->items[c];
+        has = has && axis->coordinate.kind != LOCUS_COORDINATE_TREE && !axis->query.reals && !axis->key.reals;
+    }
+    return has;
+}
+
 static locus_status choose(pair_making *making, const locus_pair_asked *asked, locus_error *error) {
     const locus_places *places = making->places;
     size_t *counts = making->counts;
     counts[BY_DIFFERENCE] = asked->relative ? count_differences(places) : SIZE_MAX;
+    if (places->grows && asked->relative && counts[BY_DIFFERENCE] == SIZE_MAX && has_differences(places))
+        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, asked->name,
+                          "the scores of '%s' in a cache are a table of differences, and positions so far from each "
+                          "other have too many: begin with smaller ones",
+                          asked->name);
     counts[BY_PLACE] = SIZE_MAX;
     counts[BY_PAIR] = places->grows && counts[BY_DIFFERENCE] < SIZE_MAX ? SIZE_MAX : count_pairs(places);
     if (!places->grows) {

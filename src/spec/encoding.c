@@ -2,6 +2,7 @@
 /* What a parsed encoding can say without positions: its sites, its learned tensors and their initial values. */
 #include "spec/class.h"
 
+#include "core/call.h"
 #include "core/error.h"
 #include "core/sized.h"
 #include "core/tensor_check.h"
@@ -245,5 +246,5 @@ locus_status locus_encoding_initialise(const locus_encoding *encoding, const loc
     const locus_draw draw = {.shape = &list.shape, .random = {.seed = seed, .purpose = RANDOM_INITIALISE, .step = 0}};
     for (size_t i = 0; status == LOCUS_OK && i < encoding->term_count; i++)
         status = initialise_term(encoding, i, &list, draw, parameters, error);
-    return status;
+    return status == LOCUS_OK ? locus_call_check(error) : status;
 }

@@ -288,7 +288,7 @@ locus_status locus_option_parse(const locus_signature *own, size_t option, locus
 locus_option_value locus_option_initial(const locus_signature *own, size_t option) {
     locus_option_value value = {0};
     const char *initial = own->options[option].initial;
-    /* A group's default is NULL, which spec.c resolves: parsing a group would allocate. Lists have none. */
+    /* A group's default is NULL, which spec.c resolves: parsing a group would allocate. A list is the caller's. */
     if (*initial && own->options[option].kind != LOCUS_OPTION_GROUP)
         (void)(locus_option_parse(own, option, (locus_option_text){initial, strlen(initial), 0}, &value, NULL) ==
                LOCUS_OK);
@@ -297,7 +297,6 @@ locus_option_value locus_option_initial(const locus_signature *own, size_t optio
 }
 
 bool locus_option_is_initial(const locus_signature *own, size_t option, const locus_option_value *value) {
-    const locus_option_value initial = locus_option_initial(own, option);
     char text[GROUP_TEXT_MAX + 1];
     if (value->group) {
         (void)locus_group_text(value->group, text, sizeof text);
@@ -305,7 +304,12 @@ bool locus_option_is_initial(const locus_signature *own, size_t option, const lo
     }
     if (!*own->options[option].initial)
         return !value->given;
-    return value->choice == initial.choice && value->number == initial.number && value->count == 0;
+    locus_option_value initial = locus_option_initial(own, option);
+    bool same = value->choice == initial.choice && value->number == initial.number && value->count == initial.count;
+    for (size_t i = 0; same && i < initial.count; i++)
+        same = value->list[i] == initial.list[i];
+    locus_option_release(&initial);
+    return same;
 }
 
 size_t locus_option_print(const locus_signature *own, size_t option, const locus_option_value *value, char *text,

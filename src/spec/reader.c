@@ -173,6 +173,7 @@ static locus_status read_option(locus_spec_reader *reader, const locus_signature
     status = read_value(reader, &value);
     reader->given[option] =
         (locus_option_text){key.text, (size_t)(value.offset - key.offset) + value.length, key.offset};
+    locus_option_release(&values[option]); /* a list may be a default */
     return status == LOCUS_OK ? locus_option_parse(own, option, value, &values[option], reader->error) : status;
 }
 

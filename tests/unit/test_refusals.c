@@ -699,7 +699,7 @@ static void limits_of_workspaces(void **state) {
     const locus_workspace_limits base = {.size = sizeof base, .shape = &shape, .dtype = LOCUS_FLOAT32, .queries = 10};
     const locus_attention_options options = locus_attention_default();
     locus_workspace_limits limits = base;
-    locus_encoding *rope = NULL, *tree = NULL, *none = NULL;
+    locus_encoding *rope = NULL, *tree = NULL, *none = NULL, *single = NULL;
     size_t bytes = 1;
     (void)state;
     TAKES(locus_encoding_parse("rope", &rope, &told));
@@ -719,6 +719,12 @@ static void limits_of_workspaces(void **state) {
           BOUND(tree, LOCUS_ROLE_QUERY));
     limits.depth = 1;
     TAKES(BOUND(tree, LOCUS_ROLE_QUERY));
+    limits.depth = (size_t)1 << 32;
+    TELLS(ARGUMENT, "depth", "limits.depth is 4294967296: words have at most 2^32 - 1 letters",
+          BOUND(tree, LOCUS_ROLE_QUERY));
+    limits.depth = UINT32_MAX; /* without a choice of letters */
+    TAKES(locus_encoding_parse("algebraic(group=tree:1)", &single, &told));
+    TAKES(BOUND(single, LOCUS_ROLE_QUERY));
     limits = base;
     limits.queries = limits.keys = UINT32_MAX;
     const locus_shape large = rig_shape(65536, 4096, 0, 0);
@@ -747,6 +753,7 @@ static void limits_of_workspaces(void **state) {
     locus_encoding_destroy(&rope);
     locus_encoding_destroy(&tree);
     locus_encoding_destroy(&none);
+    locus_encoding_destroy(&single);
 }
 
 /* ---- the core ---- */

@@ -303,6 +303,39 @@ static void test_cached(void **state) {
     }
 }
 
+static locus_status append_at(cache_case *c, const int64_t position, locus_error *failure) {
+    const size_t offsets[] = {0, 1};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
+    locus_positions *positions = NULL;
+    locus_tensor row = cache_case_zeros(1, c->kv_heads, 8, c->dtype);
+    rig_ok(locus_positions_create(&positions, NULL, &packing, &position, error));
+    const locus_status status = locus_cache_append(c->cache, positions, &row, &row, NULL, failure);
+    locus_positions_destroy(&positions);
+    cache_case_free(&row);
+    return status;
+}
+
+/* A cache's plan follows positions by a table of differences: where there would be too many it is refused, and what is
+ * refused leaves no trace. */
+static void test_cached_far(void **state) {
+    locus_error error;
+    (void)state;
+    cache_case far = {.spec = "own-kerple", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {9}};
+    cache_case_open(&far);
+    assert_int_equal(append_at(&far, 2000000000, &error), LOCUS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "positions so far from each other"));
+    assert_int_equal(append_at(&far, 7, &error), LOCUS_OK);
+    assert_int_equal(append_at(&far, 9, &error), LOCUS_OK);
+    assert_int_equal(locus_cache_length(far.cache, 0), 2);
+    cache_case_close(&far);
+    cache_case turned = {
+        .spec = "rope(xpos=512) + own-kerple", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {9}};
+    cache_case_open(&turned);
+    assert_int_equal(append_at(&turned, 100000000, &error), LOCUS_ERROR_POSITION);
+    assert_int_equal(append_at(&turned, 5, &error), LOCUS_OK);
+    cache_case_close(&turned);
+}
+
 /* Sizes that an option says: from 1 on, all elements at most 2³². */
 static void test_extents(void **state) {
     static const locus_option_info n = {"n", "integer from 0", "1", "how many", LOCUS_OPTION_INTEGER, 0, 1e12, false};
@@ -903,6 +936,7 @@ int main(void) {
                                        cmocka_unit_test(test_calls_within),
                                        cmocka_unit_test(test_failing_apply),
                                        cmocka_unit_test(test_only_gaps),
+                                       cmocka_unit_test(test_cached_far),
                                        cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_newer_struct),
                                        cmocka_unit_test(test_failing_callbacks),

@@ -139,14 +139,12 @@ locus_status lab_train_look(lab_train_config *config, locus_error *error) {
     return status;
 }
 
-/* Parameters from a run's folder mean what its vocabulary says: which number a token or a class has. */
-static locus_status check_numbers(const lab_train_config *config, const char *folder, locus_error *error) {
-    char *paths[2] = {NULL, lab_text_print("%s/" LAB_OWN_KEPT, folder)}, *texts[2] = {NULL, NULL};
-    char *beside = lab_folder_of(config->init_from);
+static locus_status check_file(const char *file, const char *beside, const char *folder, locus_error *error) {
+    char *paths[2] = {lab_text_print("%s/%s", beside, file), lab_text_print("%s/%s", folder, file)};
+    char *texts[2] = {NULL, NULL};
     size_t bytes[2] = {0, 0};
-    paths[0] = beside != NULL ? lab_text_print("%s/" LAB_OWN_KEPT, beside) : NULL;
     locus_status status = paths[0] != NULL && paths[1] != NULL ? LOCUS_OK : lab_fail_memory(error, "a path");
-    const bool kept = status == LOCUS_OK && access(paths[0], F_OK) == 0;
+    const bool kept = status == LOCUS_OK && access(paths[0], F_OK) == 0 && access(paths[1], F_OK) == 0;
     for (size_t i = 0; kept && i < 2 && status == LOCUS_OK; i++)
         status = lab_file_read(paths[i], &texts[i], &bytes[i], error);
     if (kept && status == LOCUS_OK && (bytes[0] != bytes[1] || memcmp(texts[0], texts[1], bytes[0]) != 0))
@@ -158,6 +156,16 @@ static locus_status check_numbers(const lab_train_config *config, const char *fo
         free(paths[i]);
         free(texts[i]);
     }
+    return status;
+}
+
+/* Parameters from a run's folder mean what its vocabulary or tokenizer says: which number a token or a class has. */
+static locus_status check_numbers(const lab_train_config *config, const char *folder, locus_error *error) {
+    static const char *const files[] = {LAB_OWN_KEPT, "tokenizer.model", "vocab.txt"};
+    char *beside = lab_folder_of(config->init_from);
+    locus_status status = beside != NULL ? LOCUS_OK : lab_fail_memory(error, "a path");
+    for (size_t i = 0; status == LOCUS_OK && i < sizeof files / sizeof *files; i++)
+        status = check_file(files[i], beside, folder, error);
     free(beside);
     return status;
 }
@@ -177,5 +185,5 @@ locus_status lab_train_keep(const lab_train_config *config, const char *folder, 
         status = lab_tokenizer_copy(tokenizer, folder, error);
         lab_tokenizer_close(&tokenizer);
     }
-    return status;
+    return status == LOCUS_OK && config->init_from != NULL ? check_numbers(config, folder, error) : status;
 }

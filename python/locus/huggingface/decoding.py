@@ -41,7 +41,7 @@ class Kept(DynamicLayer):
 
     def __init__(self, site: Site, track: Track, length: Optional[int]) -> None:
         super().__init__()
-        self.site, self.track, self.length = site, track, length
+        self.site, self.track, self.length, self.asked = site, track, length, length
         self.own: Optional[KernelCache] = None
         self.fresh: Optional[Tuple[Tensor, Tensor]] = None  # the newest tokens, not in `own` yet
         self.said: Optional[Tuple[str, Dict[str, Tensor]]] = None
@@ -72,6 +72,7 @@ class Kept(DynamicLayer):
 
     def reset(self) -> None:
         self.own, self.fresh, self.said, self.count, self.is_initialized = None, None, None, 0, False
+        self.length = self.asked
 
     def crop(self, tokens_to_remove: int) -> None:
         if tokens_to_remove > 0:
@@ -196,7 +197,9 @@ class Cache(DynamicCache):
         """Takes so many of the newest tokens away, said as a negative number; a positive one is the length to keep, as
         earlier releases of transformers have it."""
         if tokens_to_remove > 0:
-            tokens_to_remove = min(tokens_to_remove - self.get_seq_length(), 0)
+            tokens_to_remove -= self.get_seq_length()
+            if tokens_to_remove >= 0:
+                return
         super().crop(tokens_to_remove)
         self.locus_track.crop(max(self.locus_track.length - abs(tokens_to_remove), 0))
 

@@ -74,10 +74,15 @@ class _Call:
         if said.get("indices") is not None:
             mask = masks.narrowed(mask, said["indices"], self.n)
         self.seen = masks.read(mask, self.m, self.n, causal)
+        # What a spec says of a window acts beside the model's mask, and biases do not go into packed sequences.
+        hides = self.seen.window is not None and bool({"window", "chunk"} & site.settings)
+        adds = self.seen.packing is not None and said.get("position_bias") is not None
+        if mask is not None and (hides or adds):
+            self.seen = masks.as_bias(mask, self.seen, self.n)
         self.bias = self.seen.bias
         if said.get("position_bias") is not None:
             self.bias = said["position_bias"] if self.bias is None else self.bias + said["position_bias"]
-        self.cap, self.sinks = said.get("softcap"), said.get("s_aux")
+        self.cap, self.sinks = None if "cap" in site.settings else said.get("softcap"), said.get("s_aux")
         if site.behind:
             self.q = torch.roll(self.q, site.behind, -1)
             self.k = self.k if self.kept is not None else torch.roll(self.k, site.behind, -1)
@@ -117,12 +122,13 @@ class _Call:
             return site.spec, learned
         spec = with_scores(site.spec, **settings)
         shapes = Encoding(spec).parameters(site.heads, site.head_dim, value_dim=site.value_dim, kv_heads=site.kv_heads)
-        rest, values = iter(learned.values()), {}
         sinks = None if self.sinks is None else self.sinks.flatten()
-        for name in shapes:  # sinks belong to the term with scores, wherever it stands
-            own = sinks is not None and name.rpartition(".")[2] == "sinks"
-            values[name] = sinks if sinks is not None and own else next(rest)
-        return spec, values
+
+        def are_sinks(name: str) -> bool:  # the model's own, of the term with scores, wherever it stands
+            return sinks is not None and name.rpartition(".")[2] == "sinks"
+
+        rest = iter(value for name, value in learned.items() if not are_sinks(name))
+        return spec, {name: sinks if sinks is not None and are_sinks(name) else next(rest) for name in shapes}
 
     def output(self, scaling: Optional[float], dropout: float) -> Tensor:
         """[batch, heads, queries, dim]."""

@@ -45,6 +45,14 @@ def read(mask: Optional[Tensor], m: int, n: int, causal: bool) -> Seen:
     return found
 
 
+def as_bias(mask: Tensor, seen: Seen, n: int) -> Seen:
+    """A mask that was read as `seen`, as what it adds to scores."""
+    mask = mask[..., :n]
+    visible = mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
+    plain = mask.dtype == torch.bool or bool(((mask == 0) | ~visible).all())
+    return Seen(seen.causal, bias=_bias(visible, None if plain else mask))
+
+
 def _found(mask: Tensor) -> Seen:
     if mask.dtype != torch.bool:
         if not bool(((mask == 0) | (mask <= torch.finfo(mask.dtype).min / 2)).all()):

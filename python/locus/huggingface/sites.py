@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from ..encodings import Encoding
 from ..torch.modules import _Learns
-from .specs import axes_of
+from .specs import axes_of, terms_of
 
 _ROTARY_ARGUMENTS = ("position_embeddings", "cos", "freqs_cis")
 
@@ -130,6 +130,7 @@ class Site(nn.Module):
             self.learns = _Learns(spec, self.heads, self.head_dim, self.kv_heads, self.value_dim, None, layer,
                                   like.device, like.dtype)
         self.axes = axes_of(self.spec)
+        self.settings = frozenset(key for name, said in terms_of(self.spec) if name == "scores" for key in said)
         self.positions: Optional[Tensor] = None
         self.mark: Optional[Tensor] = None  # one of the tensors of this pass
         self.cache: Any = None

@@ -9,6 +9,7 @@ from typing import Any, Callable, List, Sequence, Tuple
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
+from .placing import encoding_named
 from .xla import Arrays, Site, call
 
 _TOKENS = "qkvolght"  # operands whose leading axis is a batch, or packed tokens
@@ -31,8 +32,12 @@ def mapped(site: Site) -> Callable[..., Arrays]:
 
 
 def _folds(site: Site, batched: Sequence[bool]) -> bool:
-    """Whether an axis may become part of the batch: nothing is summed over it, no draw depends on it."""
+    """Whether an axis may become part of the batch: nothing is summed over it, no draw depends on it, and where entries
+    stand elsewhere, not on the length of all of them."""
     if site.loops or "s" in site.operands or "p" in site.results or "b" in site.results:
+        return False
+    places = any(mine and letter in "xycd" for letter, mine in zip(site.operands, batched))
+    if places and encoding_named(site.plan.spec).needs_length:
         return False
     return not any(mine and letter == "p" for letter, mine in zip(site.operands, batched))
 

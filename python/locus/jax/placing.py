@@ -81,9 +81,13 @@ def _operand(values: Any) -> Any:
 # ---- positions of the package ----
 
 
-@lru_cache(maxsize=64)
 def _read(place: positions) -> Tuple[str, Any]:
     """Kind and values of `locus.positions`."""
+    return _read_for(place, bool(jax.config.jax_enable_x64))
+
+
+@lru_cache(maxsize=64)
+def _read_for(place: positions, _: bool) -> Tuple[str, Any]:
     try:
         texts = _core.position_texts(place._own)
     except UnsupportedError:

@@ -40,15 +40,16 @@ def plot_curves(source: Source = "runs/locus.db", metric: str = "dev.accuracy", 
     names: List[str] = [by] if isinstance(by, str) else list(by)
     values = curves(source)
     known = sorted(values["metric"].unique())
-    values = values[values["metric"] == metric].merge(frame[[panels, *names, "name"]], on="name")
+    values = values[values["metric"] == metric].merge(frame[list(dict.fromkeys([panels, *names, "name"]))], on="name")
     if values.empty:
         raise ValueError(f"no training has the curve '{metric}'; there are {', '.join(known) or 'none'}")
     check_cells(frame[frame["name"].isin(values["name"])], [panels, *names])
-    groups = list(values.groupby(panels, sort=False))
+    groups = list(values.groupby(panels, sort=False, dropna=False))
     figure, axes = new_figure(len(groups), 4.2, 3.2)
     for place, (panel, part) in zip(axes, groups):
-        for key, line in part.groupby(names, sort=False):
-            _draw_line(place, ", ".join(str(word) for word in key), line)
+        for key, line in part.groupby(names, sort=False, dropna=False):
+            words = key if isinstance(key, tuple) else (key,)
+            _draw_line(place, ", ".join(str(word) for word in words), line)
         place.set_title(str(panel))
         place.set_xlabel("step")
         place.grid(alpha=0.3)

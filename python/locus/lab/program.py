@@ -27,11 +27,19 @@ def _program() -> str:
     return found
 
 
+_AGAIN = ("vary", "only")  # options that are given once for each item
+
+
 def _words(options: Dict[str, Option]) -> Iterator[str]:
     for name, value in options.items():
         if value is None or value is False:
             continue
-        yield "--" + name.replace("_", "-")
+        option = "--" + name.replace("_", "-")
+        if name in _AGAIN and isinstance(value, (list, tuple)):
+            for item in value:
+                yield from (option, str(item))
+            continue
+        yield option
         if value is True:
             continue
         if isinstance(value, (list, tuple)):

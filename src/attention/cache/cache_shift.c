@@ -128,7 +128,7 @@ static void run_piece(const cache_shifter *shifter, const locus_plan *plan, locu
     const locus_execution execution = locus_cache_execution(&shifter->workspace);
     locus_error error; /* tensors have been checked, and the call knows whether it was cancelled: of callbacks */
     const locus_status status = locus_apply(plan, role, LOCUS_FORWARD, piece, piece, &execution, &error);
-    if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED)
+    if (status != LOCUS_OK)
         locus_call_fail(&error);
     for (size_t h = 0; role == LOCUS_ROLE_KEY && shifter->undo != 1 && h < (size_t)piece->shape[1]; h++) {
         const cache_rows rows = locus_cache_rows_of(piece, h, 0, 0);

@@ -35,6 +35,8 @@ static double vectors_of(const locus_tree *tree, const locus_limits *limits) {
 static double most_anchors(const locus_tree *tree, const locus_limits *limits, double threshold) {
     const double wide = floor(vectors_of(tree, limits) / threshold), letters = 2 * (double)tree->branches;
     double words = letters, count = 0;
+    if (letters == 2)
+        return smaller(words, wide) * (double)limits->depth;
     for (size_t level = 1; level <= limits->depth; level++) {
         if (words >= wide)
             return count + wide * (double)(limits->depth - level + 1);
