@@ -55,8 +55,10 @@ static int put_all(const cli_arguments *arguments, lab_train_config *config) {
     config->shards = config->shards == 1 ? 0 : config->shards; /* as recorded */
     changed = put_shared_heads(arguments, &config->model) || changed;
     changed = put_layers(arguments, &config->model) || changed;
-    if (cli_given_by_user(arguments, "dropout"))
+    if (cli_given_by_user(arguments, "dropout")) {
+        changed = changed || config->model.attention_dropout != config->model.dropout;
         config->model.attention_dropout = config->model.dropout;
+    }
     if (config->task->class->develops_on_test)
         config->dev_samples = config->test_samples;
     if (changed)
@@ -99,10 +101,20 @@ static int check_draws(const lab_train_config *config) {
     const lab_draw draw = {.task = task, .options = &config->data};
     const bool drawn = !task->class->read && config->data.path == NULL;
     int status = task->open_sequences != NULL ? try_draw(&draw, lab_dataset_sequences) : 0;
-    return status != 0 || task->generate == NULL || !drawn ? status : try_draw(&draw, lab_dataset_generate);
+    if (status != 0 || task->generate == NULL || !drawn)
+        return status;
+    status = try_draw(&draw, lab_dataset_generate);
+    for (size_t i = 0; status == 0 && i < config->test_length_count; i++) {
+        const lab_task_options options = lab_config_data(config, config->test_lengths[i]);
+        const lab_draw other = {.task = task, .options = &options};
+        status = try_draw(&other, lab_dataset_generate);
+    }
+    return status;
 }
 
-static int check_model(const lab_train_config *config) {
+static int check_model(const cli_arguments *arguments, const lab_train_config *config) {
+    if (config->schedule == LAB_SCHEDULE_CONSTANT && cli_given_by_user(arguments, "warmup") && config->warmup_share > 0)
+        return cli_usage_error("--warmup: a constant rate does not rise; leave it out");
     if (config->model.dim % config->model.heads != 0) {
         return cli_usage_error("--heads: dimension %zu is not divisible by %zu heads", config->model.dim,
                                config->model.heads);
@@ -169,11 +181,11 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
         return cli_usage_error("--checkpoint-seconds and --checkpoint-every-minutes say the same: give one of them");
     status = status ? status : begin(config, arguments, task);
     status = status ? status : put_all(arguments, config);
-    status = status ? status : check_model(config);
+    status = status ? status : check_model(arguments, config);
     if (status == 0 && lab_train_look(config, &cli_fault) != LOCUS_OK)
         return cli_error(&cli_fault);
-    status = status ? status : check_draws(config);
     status = status ? status : put_test_sets(arguments, config);
+    status = status ? status : check_draws(config);
     if (status == 0)
         tell(config);
     return status;

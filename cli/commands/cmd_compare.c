@@ -249,10 +249,23 @@ static int train_and_report(cli_arguments *arguments, lab_cells *all, const axes
     return status ? status : reported;
 }
 
+/* By which parts of one comparison, and comparisons of one task, have folders of their own: FNV-1a of names. */
+static uint32_t sum_of_cells(const lab_cells *all) {
+    uint32_t sum = 2166136261u;
+    for (size_t i = 0; i < all->count; i++)
+        for (const char *c = all->cells[i].name;; c++) { /* the zero between two names, too */
+            sum = (sum ^ (unsigned char)*c) * 16777619u;
+            if (*c == '\0')
+                break;
+        }
+    return sum;
+}
+
 /* What scripts make stands beside the store. */
 static int print_sweep(const cli_arguments *arguments, const lab_cells *all, const axes *over) {
-    char *folder = lab_folder_of(cli_text(arguments, "store"));
-    char *parts = folder != NULL ? file_name(folder, over, "-parts") : NULL;
+    char *folder = lab_folder_of(cli_text(arguments, "store")), end[32];
+    snprintf(end, sizeof end, "-%08" PRIx32 "-parts", sum_of_cells(all));
+    char *parts = folder != NULL ? file_name(folder, over, end) : NULL;
     const int status = parts != NULL ? cli_sweep_print(arguments, all, parts) : cli_failure("out of memory");
     free(parts);
     free(folder);

@@ -30,12 +30,6 @@ typedef struct picture {
 
 /* ---- texts ---- */
 
-static void put_text(FILE *out, const char *text) {
-    char shown[128];
-    snprintf(shown, sizeof shown, "%s", text);
-    lab_svg_text(out, shown);
-}
-
 static size_t longest(const lab_token_name *names, size_t count) {
     size_t most = 1;
     for (size_t i = 0; i < count; i++) {
@@ -74,7 +68,7 @@ static void draw_field(FILE *out, const block *b, const float *weights) {
 static void name_queries(FILE *out, const block *b) {
     for (size_t i = 0; i < b->rows; i++) {
         fprintf(out, "<text x=\"-5\" y=\"%.2f\" text-anchor=\"end\">", b->cell * ((double)i + 0.5) + 3);
-        put_text(out, b->queries[i].text);
+        lab_svg_text(out, b->queries[i].text);
         fputs("</text>", out);
     }
 }
@@ -83,7 +77,7 @@ static void name_keys(FILE *out, const block *b) {
     for (size_t i = 0; i < b->columns; i++) {
         const double x = b->cell * ((double)i + 0.5) + 3, y = b->cell * (double)b->rows + 5;
         fprintf(out, "<text transform=\"translate(%.2f %.2f) rotate(-90)\" text-anchor=\"end\">", x, y);
-        put_text(out, b->keys[i].text);
+        lab_svg_text(out, b->keys[i].text);
         fputs("</text>", out);
     }
 }
@@ -177,12 +171,12 @@ static void draw(FILE *out, const lab_attention_maps *maps, block *blocks, size_
             "role=\"img\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"9\" fill=\"#%06x\">\n"
             "<style>.heading { font-size: 13px; font-weight: bold; }</style>\n<title>",
             width, height, width, height, LAB_INK);
-    put_text(out, title);
+    lab_svg_text(out, title);
     fprintf(out,
             "</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#%06x\"/>\n<text class=\"heading\" x=\"%d\" "
             "y=\"26\">",
             LAB_PAPER, MARGIN);
-    put_text(out, title);
+    lab_svg_text(out, title);
     fputs("</text>\n", out);
     for (size_t i = 0; i < count; i++)
         if (there[i])

@@ -215,9 +215,9 @@ typedef struct caption {
     size_t count;
 } caption;
 
-/* Characters of a caption that a line of a figure holds. */
+/* Characters of a caption that a line of a figure holds, and one of ours. */
 static size_t line_holds(double width) {
-    return (size_t)((width - 2 * LEFT) / (0.72 * CAPTION_SIZE));
+    return (size_t)fmin((width - 2 * LEFT) / (0.72 * CAPTION_SIZE), LINE_BYTES - 16);
 }
 
 /* Cut to `most` characters, of which the last says so. */

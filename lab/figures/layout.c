@@ -266,10 +266,15 @@ static void measure_panel(lab_layout *layout, double across) {
     layout->height += 2 * MARGIN;
 }
 
+#define MOST_COORDINATE ((int64_t)1 << 53) /* from here on a double does not tell neighbours apart */
+
 locus_status lab_layout_measure(lab_layout *layout, double across, locus_error *error) {
     double points = 1, panels = 1;
     for (size_t i = 0; i < layout->count; i++) {
         lab_range *range = &layout->ranges[i];
+        if (range->low <= -MOST_COORDINATE || range->high >= MOST_COORDINATE)
+            return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "group",
+                            "positions beyond 2^53 cannot be drawn: choose nearer ones");
         points *= extent(range);
         panels *= i < layout->outer ? extent(range) : 1;
         if (range->coordinate.kind == LOCUS_COORDINATE_TREE)

@@ -95,6 +95,10 @@ static locus_status refuse(const lab_sweep *sweep, locus_error *error) {
                           "the command line has characters that a script cannot show: choose other paths");
 }
 
+static bool has_braces(const lab_sweep *sweep) {
+    return strchr(sweep->line, '{') != NULL || strchr(sweep->parts, '{') != NULL;
+}
+
 /* ---- Slurm ---- */
 
 static const char opening[] = "# Where the stores of the tasks come together, and the table.\n"
@@ -200,6 +204,9 @@ locus_status lab_sweep_parallel(FILE *out, const lab_sweep *sweep, locus_error *
     const locus_status status = refuse(sweep, error);
     if (status != LOCUS_OK)
         return status;
+    if (has_braces(sweep)) /* whose {}, {#} and others GNU parallel replaces, quoted or not */
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, NULL,
+                        "the command line has braces, which GNU parallel takes for its own: choose other paths");
     fprintf(out, "parallel --quote --jobs %s locus", sweep->jobs);
     print_words(out, sweep, false);
     fprintf(out, " --only {} --threads %s --quiet --store ", sweep->threads);

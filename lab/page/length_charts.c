@@ -48,7 +48,8 @@ static void gather(lab_score_line *line, const lab_summary_section *section, con
     const char *score = section->class->lengths->panels[panel].score;
     bool again = false;
     for (size_t j = 0; j < section->length_count; j++) {
-        again = again || (double)section->lengths[j] == section->trained_length;
+        again = again ||
+                ((double)section->lengths[j] == section->trained_length && row->drawn_at_length[panel][j].count > 0);
         lab_score_line_add(line, (double)section->lengths[j], measure, &row->drawn_at_length[panel][j]);
     }
     if (!again)

@@ -130,7 +130,8 @@
             const right = x * scale + 14, left = x * scale - 14 - width;
             const fits = right + width <= this.cell.clientWidth;
             this.box.style.left = `${fits ? right : Math.max(0, left)}px`;
-            this.box.style.top = `${this.svg.offsetTop + (fits || left >= 0 ? 24 * scale : this.svg.clientHeight)}px`;
+            const above = this.svg.getBoundingClientRect().top - this.cell.getBoundingClientRect().top;
+            this.box.style.top = `${above + (fits || left >= 0 ? 24 * scale : this.svg.clientHeight)}px`;
         }
 
         hide() {

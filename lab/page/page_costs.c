@@ -112,8 +112,11 @@ static void put_run(lab_page *page, const lab_run *run) {
     fprintf(page->file,
             "</code></th><td>%" PRIu64 "</td><td class=\"left\">%s</td><td>%" PRIu64
             "</td><td data-value=\"%.9g\">%s</td>"
-            "<td data-value=\"%" PRId64 "\">%s</td><td class=\"left\">",
-            run->seed, state_text(run->state), run->steps_done, run->wall_seconds, time, run->peak_bytes, memory);
+            "<td",
+            run->seed, state_text(run->state), run->steps_done, run->wall_seconds, time);
+    if (run->peak_bytes > 0)
+        fprintf(page->file, " data-value=\"%" PRId64 "\"", run->peak_bytes);
+    fprintf(page->file, ">%s</td><td class=\"left\">", memory);
     lab_page_text(page, run->started ? run->started : "");
     fputs("</td><td class=\"left\"><code>", page->file);
     lab_page_text(page, run->command ? run->command : "");

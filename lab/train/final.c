@@ -195,7 +195,8 @@ static locus_status final_set(lab_session *session, size_t mean, locus_error *er
     locus_status status = score_set(session, mean, &result, &local);
     if (status == LOCUS_OK) {
         status = session->leads ? store_set(session, set, &result, &local) : LOCUS_OK;
-    } else if (status == LOCUS_ERROR_POSITION && mean != 0) {
+    } else if (mean != 0 && (status == LOCUS_ERROR_POSITION || status == LOCUS_ERROR_ARGUMENT ||
+                             status == LOCUS_ERROR_UNSUPPORTED)) { /* the training is none the worse for it */
         char note[sizeof local.message + sizeof set + 2];
         snprintf(note, sizeof note, "%s: %s", set, local.message);
         status = lab_session_message(session, note, true, &local);

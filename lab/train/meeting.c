@@ -64,6 +64,9 @@ static const char *difference(const lab_train_config *first, const lab_train_con
         return "encoding";
     if (first->data.digest != other->data.digest)
         return "data";
+    if (first->test_length_count != other->test_length_count ||
+        memcmp(first->test_lengths, other->test_lengths, first->test_length_count * sizeof *first->test_lengths) != 0)
+        return "test_lengths";
     return lab_config_difference(first, &same);
 }
 

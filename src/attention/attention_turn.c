@@ -188,7 +188,7 @@ static locus_execution execution_of(const attention_turn *turn) {
     return execution;
 }
 
-/* A callback of a registered encoding may have failed, with any status; that the call was cancelled, it knows itself. */
+/* A callback of a registered encoding may have failed, with any status; a call knows itself that it was cancelled. */
 static void pass_on(locus_status status, const locus_error *error) {
     if (status != LOCUS_OK)
         locus_call_fail(error);

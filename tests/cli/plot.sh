@@ -37,6 +37,10 @@ picture tree.svg '−a + b = -2+1+2<' 'length 3, distance 3' '>+1<' '>−2<'
 count tree.svg '<circle' 17
 works plot group tree:2 --from 1+2+1+2+1+1+2+1+1+2+2+1 --to 2+1+2+2+1+2+2+1+1+2+2+1+2 -o long.svg
 picture long.svg '>a = 1+2+1+2+1+1+2+1+1+2+2+1<' '>b = 2+1+2+2+1+2+2+1+1+2+2+1+2<' '>−a + b = -1-2-2.*+1…<' 'length 25'
+# A caption of many words in a wide figure is cut, and says so.
+ones=1$(printf '+1%.0s' $(seq 60)) twos=2$(printf '+2%.0s' $(seq 60))
+works plot group 'seq*tree:2' --from "(0,$ones)" --to "(29,$twos)" -o wide.svg
+picture wide.svg 'a = (0,1+1' '…<' 'length 151, distance 151'
 works plot group tree:3 -o bare.svg
 picture bare.svg '>tree:3<'
 count bare.svg '<circle' 13

@@ -27,6 +27,8 @@ tells train.json train.txt 'set|accuracy|exact|greedy exact|loss' ''
 # shellcheck disable=SC2086
 "$locus" train --task copy --encoding rope $small --name first --quiet >said && [ ! -s said ] || fail "--quiet prints: $(cat said)"
 # shellcheck disable=SC2086
+refuses 2 "warmup: a constant rate does not rise" "$locus" train --task copy --encoding rope $small --schedule constant --warmup 0.2
+# shellcheck disable=SC2086
 refuses 1 "another seed" "$locus" train --task copy --encoding rope $small --name first --seed 1
 
 # A pattern over layers, shared heads, another attention: trained, shown as they are, scored and decoded again.

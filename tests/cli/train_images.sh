@@ -150,6 +150,8 @@ chmod 000 damaged
 chmod 755 damaged
 
 # Options of other kinds.
+"$locus" compare --task cifar10 --encodings none --seeds 1 --budget quick --dropout 0 --list --format csv | grep -q ',custom$' ||
+    fail "--dropout 0 changes the attention of a budget and keeps its name"
 refuses 2 "depth is for trees; cifar10 is of images" "$locus" train --task cifar10 --encoding rope --depth 3
 refuses 2 "dev-samples is for words, trees, problems, text, expressions, labelled sequences, own pairs and own pictures; cifar10 has --test-samples" "$locus" train --task cifar10 --encoding rope --dev-samples 3
 refuses 2 "greedy-samples" "$locus" train --task cifar10 --encoding rope --greedy-samples 3

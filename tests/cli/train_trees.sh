@@ -101,6 +101,7 @@ refuses 1 "grid:2" "$locus" train --task tree-copy --encoding 'algebraic(group=g
 # Options of other kinds, bad values, names that several runs begin with.
 refuses 2 "length is for words and problems; tree-copy has --depth" "$locus" train --task tree-copy --encoding rope --length 5
 refuses 2 "tree-paths is for trees and own pairs; copy is of words" "$locus" train --task copy --encoding rope --tree-paths next
+refuses 2 "deeper than 1000" "$locus" train --task tree-copy --encoding rope --test-depths 995
 refuses 2 "depth is for trees; copy has --length" "$locus" train --task copy --encoding rope --depth 5
 refuses 2 "test-lengths is for words; tree-ops has --test-depths" "$locus" train --task tree-ops --encoding rope --test-lengths 5
 refuses 2 "symbols: 5 symbols: tree-c3 has 4" "$locus" compare --task copy,tree-c3 --symbols 5

@@ -328,8 +328,7 @@ static void test_cached_far(void **state) {
     assert_int_equal(append_at(&far, 9, &error), LOCUS_OK);
     assert_int_equal(locus_cache_length(far.cache, 0), 2);
     cache_case_close(&far);
-    cache_case turned = {
-        .spec = "rope(xpos=512) + own-kerple", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {9}};
+    cache_case turned = {.spec = "rope(xpos=512) + own-kerple", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {9}};
     cache_case_open(&turned);
     assert_int_equal(append_at(&turned, 100000000, &error), LOCUS_ERROR_POSITION);
     assert_int_equal(append_at(&turned, 5, &error), LOCUS_OK);

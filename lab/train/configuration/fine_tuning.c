@@ -63,6 +63,7 @@ locus_status lab_train_config_pretrained(lab_train_config *config, const char *f
         return status;
     model.encoding = "none"; /* the text lies in this function */
     model.attention_dropout_on = config->model.attention_dropout_on;
+    model.precision = config->model.precision;
     config->model = model;
     config->pretrained = folder;
     config->pretrained_digest = 0;
