@@ -112,8 +112,10 @@ def test_element_types(draw, dtype, error):
     exact = plan.attention(*(x.astype(np.float64) for x in (q, k, v)), causal=True)
     assert output.dtype == q.dtype and np.abs(output.astype(np.float64) - exact).max() <= error
     assert plan.apply(q).dtype == q.dtype
-    gradients = plan.attention_backward(q, k, v, output, causal=True)
-    assert all(x.dtype == q.dtype for x in gradients[:3])
+    gradients = plan.attention_backward(q, k, v, output, causal=True)[:3]
+    wanted = plan.attention_backward(*(x.astype(np.float64) for x in (q, k, v, output)), causal=True)[:3]
+    for mine, other in zip(gradients, wanted):
+        assert mine.dtype == q.dtype and np.abs(mine.astype(np.float64) - other).max() <= 4 * error
 
 
 def test_inputs_of_any_layout(draw):
@@ -152,10 +154,59 @@ def test_dlpack(draw):
         plan.apply(Exporter(np.zeros((T, H, D), np.int32)))
 
 
-def test_kinds_and_dropout(draw):
+def test_kinds(draw):
+    """By their formulas; with as many landmarks or clusters as there are tokens the others are kernels of all pairs."""
     q, k, v = drawn(draw)
     plan = locus.Encoding("rope").plan(T, H, D)
-    assert plan.attention(q, k, v, kind="linear").shape == q.shape
+    over, under = (np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))) for x in (q, k))
+    for causal in (False, True):
+        seen = np.tril(np.ones((T, T))) if causal else np.ones((T, T))
+        above = np.einsum("mhd,nhd->hmn", rotated(over), rotated(under)) * seen
+        below = (np.einsum("mhd,nhd->hmn", over, under) * seen).sum(-1)
+        wanted = np.einsum("hmn,nhd->mhd", above, v) / below.T[..., None]
+        assert np.allclose(plan.attention(q, k, v, causal=causal, kind="linear"), wanted, atol=1e-12)
+    near = q + 0.1 * k
+    turned = rotated(q)[:, None] - rotated(near)[None]
+    wanted = np.einsum("mnh,nhd->mhd", np.exp(-0.5 * D ** -0.5 * (turned ** 2).sum(-1)), v)
+    assert np.allclose(plan.attention(q, near, v, kind=f"soft(landmarks={T}, iterations=60)"), wanted, atol=1e-6)
+    assert np.allclose(plan.attention(q, k, v, kind=f"clustered(clusters={T})"), plan.attention(q, k, v), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind, causal", [("linear", False), ("linear", True), ("soft(landmarks=3)", False)])
+def test_gradients_of_kinds(draw, kind, causal):
+    q, k, v = drawn(draw)
+    upstream = drawn(draw, T, H, D)
+    plan = locus.Encoding("algebraic(values=on)").plan(T, H, D, locus.Encoding("algebraic(values=on)").initialise(H, D))
+    *inputs, _ = plan.attention_backward(q, k, v, upstream, causal=causal, kind=kind)
+    for number, gradient in enumerate(inputs):
+        def value(x, number=number):
+            own = [x if i == number else y for i, y in enumerate((q, k, v))]
+            return (plan.attention(*own, causal=causal, kind=kind) * upstream).sum()
+        step, error = (1e-6, 1e-5) if kind.startswith("soft") else (1e-5, 1e-6)  # an inverse of a kernel: far from straight
+        assert differs(value, (q, k, v)[number], gradient, drawn(draw, T, H, D), step) < error
+
+
+@pytest.mark.parametrize("options", [{"cap": 3.0}, {"window": 3}, {"window": 3, "keep": 1}, {"scale": 0.7},
+                                     {"dropout": 0.4, "seed": 9}, {"prefix": [2]}])
+def test_gradients_of_options(draw, options):
+    q, k, v = drawn(draw)
+    upstream, of_sums = drawn(draw, T, H, D), drawn(draw, T, H)
+    plan = locus.Encoding("rope + alibi").plan(T, H, D)
+    *inputs, _ = plan.attention_backward(q, k, v, upstream, causal=True, lse_gradient=of_sums, **options)
+    for number, gradient in enumerate(inputs):
+        def value(x, number=number):
+            own = [x if i == number else y for i, y in enumerate((q, k, v))]
+            output, sums = plan.attention(*own, causal=True, return_lse=True, **options)
+            return (output * upstream).sum() + (sums * of_sums).sum()
+        assert differs(value, (q, k, v)[number], gradient, drawn(draw, T, H, D)) < 1e-6
+    if "dropout" not in options:
+        weights = plan.weights(q, k, causal=True, sequence=0, **options)
+        assert np.allclose(np.einsum("hmn,nhd->mhd", weights, v), plan.attention(q, k, v, causal=True, **options))
+
+
+def test_dropout_and_kinds_that_are_none(draw):
+    q, k, v = drawn(draw)
+    plan = locus.Encoding("rope").plan(T, H, D)
     with pytest.raises(locus.SpecError) as caught:
         plan.attention(q, k, v, kind="liner")
     assert caught.value.suggestion == "linear"

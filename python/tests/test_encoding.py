@@ -133,3 +133,30 @@ def test_fold(draw):
     assert np.allclose(own.unproject(own.project(weight)), weight)
     with pytest.raises(locus.UnsupportedError):
         locus.fold("liere", 2, 8)
+
+
+def test_what_plans_say_of_lengths_sites_and_bytes():
+    assert locus.Encoding("rope(scaling=dynamic, factor=4, original=16)").needs_length
+    assert not locus.Encoding("rope").needs_length
+    near, far = (locus.Encoding("rope(scaling=dynamic, factor=4, original=16)").plan(8, 1, 8, length=n) for n in (8, 64))
+    assert near.bytes > 0 and not np.allclose(near.operators(), far.operators())
+    plan = locus.Encoding("algebraic(values=on)").plan(5, 2, 4, locus.Encoding("algebraic(values=on)").initialise(2, 4))
+    for role in ("key", "value"):
+        assert np.allclose(plan.operators(role), plan.operators("query"))
+    assert np.allclose(plan.operators("output"), plan.operators("value").swapaxes(-1, -2))
+    x, gradient = np.random.default_rng(1).standard_normal((2, 5, 2, 4))
+    dx, _ = plan.apply_backward(x, gradient, "key", inverse=True)
+    assert np.allclose(dx, plan.apply(gradient, "key"), atol=1e-12)  # the transpose of an inverse rotation
+    behind = locus.Encoding("chebyshev(site=output)").plan(5, model_dim=6)
+    assert behind.table("encoded").shape == (5, 6) and np.abs(behind.table("encoded")).max() > 0
+    two = locus.Encoding("alibi").plan(locus.positions(7, offsets=[0, 3, 7]), 2, 4)
+    assert two.scores(sequence=1).shape == (2, 4, 4)
+
+
+def test_normal_forms_of_grouped_heads():
+    e = locus.Encoding("algebraic")
+    p = e.initialise(4, 6, seed=2, kv_heads=2)
+    own = locus.fold(e, 4, 6, p, kv_heads=2)
+    few = locus.fold(e, 2, 6, p)
+    for name in ("basis", "angles"):
+        assert np.array_equal(getattr(own, name), getattr(few, name).repeat(2, 0))

@@ -31,6 +31,39 @@ refuses 2 "warmup: a constant rate does not rise" "$locus" train --task copy --e
 # shellcheck disable=SC2086
 refuses 1 "another seed" "$locus" train --task copy --encoding rope $small --name first --seed 1
 
+# What the optimiser, the data and the end of a training are told is recorded, and does what it says.
+opts() {
+    # shellcheck disable=SC2086
+    "$locus" train --task copy --encoding rope $small --rate 1e-3 --quiet --store o/locus.db --name "$@" || fail "train $*: $?"
+}
+opts early --clip 0.5 --weight-decay 0.03 --data-seed 9 --patience 2 --rate 1e-9 --evaluate-every 2 --checkpoint-every-minutes 7
+"$locus" runs show early --store o/locus.db --json | tr -d ' \t\n' >json
+for said in '"clip":0.5' '"weight_decay":0.03' '"data_seed":9' '"data_seed":"9"' '"patience":2' '"checkpoint_seconds":420' \
+    '"message":"endedearly:2developmentscoresinarow'; do
+    grep -q "$said" json || fail "an option is not recorded as $said: $(cat json)"
+done
+opts plain
+opts clipped --clip 0.01
+opts decayed --weight-decay 0.5
+opts other --data-seed 9 --setup code
+for run in clipped decayed other; do
+    ! cmp -s o/plain/best.safetensors "o/$run/best.safetensors" || fail "$run is trained as if nothing had been said"
+done
+table_rows() {
+    "$locus" report --store o/locus.db --json "$@" >json || fail "report $*: $?"
+    tr -d ' \t\n' <json | sed 's/"encoding":"rope/\n&/g' | grep -c '^"encoding"' || true
+}
+filtered() { # OPTION VALUE ROWS
+    [ "$(table_rows --task copy "$1" "$2")" = "$3" ] || fail "report $1 $2: $(cat json)"
+}
+[ "$(table_rows)" = 5 ] || fail "five trainings are other rows: $(cat json)"
+filtered --budget custom 5
+filtered --budget smoke 0
+filtered --setup paper 4
+filtered --setup code 1
+filtered --embedding-init scaled 5
+filtered --embedding-init unit 0
+
 # A pattern over layers, shared heads, another attention: trained, shown as they are, scored and decoded again.
 # shellcheck disable=SC2086
 "$locus" train --task copy --encoding '1*rope/2*none' $small --layers 3 --heads 4 --kv-heads 2 --attention linear \
