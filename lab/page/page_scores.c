@@ -139,6 +139,8 @@ static void put_meaning(lab_page *page, const lab_summary_section *section) {
     char text[500];
     lab_legend_text(section->class->page_legend, &facts, text, sizeof text);
     fputs(text, page->file);
+    if (section->more_lengths)
+        fprintf(page->file, " Of the sizes tested the smallest %d are shown.", LAB_SUMMARY_MAX_LENGTHS);
 }
 
 static void put_source(lab_page *page, const lab_summary_section *section) {

@@ -144,6 +144,12 @@ def check_pointer(browser: Browser, page: Page) -> None:
     same(sorted(name for name, _ in said), sorted(wanted), "encodings under the pointer")
     expect(all(abs(number(text) - wanted[name]) <= 5.1e-4 * abs(wanted[name]) for name, text in said), f"values: {said}, {wanted}")
     expect(browser.run("document.querySelector('.readout b').textContent").startswith(f"{at:g} "), "the pointer's place")
+    top, bottom, beside = browser.run(
+        "(() => { const box = document.querySelector('.readout:not(.off)').getBoundingClientRect(); "
+        "const chart = document.querySelector('.chart').getBoundingClientRect(); "
+        "const x = [...document.querySelectorAll('.chart')][0].querySelector('.cursor').getBoundingClientRect().left; "
+        "return [box.top - chart.top, box.top - chart.bottom, box.left >= x || box.right <= x]; })()")
+    expect(bottom >= -1 or (top > 0 and beside), f"the readout lies on what it says: {top}, {bottom}, {beside}")
     browser.point(2, 2)
     same(browser.run("document.querySelectorAll('.readout:not(.off)').length"), 0, "readouts that stay")
 

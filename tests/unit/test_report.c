@@ -351,6 +351,7 @@ static void a_length_of_one_encoding_tells_nothing(void **state) {
     OK(lab_file_read(page_path, &html, &bytes, &failed));
     assert_non_null(strstr(html, "Test accuracy at the trained length"));
     assert_null(strstr(html, "At mean length 64, no two"));
+    assert_non_null(strstr(html, "Of the sizes tested the smallest 16 are shown."));
     free(html);
     unlink(page_path);
     drop_many(store, path);
