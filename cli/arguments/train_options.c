@@ -114,7 +114,7 @@ static int check_draws(const lab_train_config *config) {
 
 static int check_model(const cli_arguments *arguments, const lab_train_config *config) {
     if (config->schedule == LAB_SCHEDULE_CONSTANT && cli_given_by_user(arguments, "warmup") && config->warmup_share > 0)
-        return cli_usage_error("--warmup: a constant rate does not rise; leave it out");
+        cli_note("--warmup: a constant rate does not rise");
     if (config->model.dim % config->model.heads != 0) {
         return cli_usage_error("--heads: dimension %zu is not divisible by %zu heads", config->model.dim,
                                config->model.heads);

@@ -98,8 +98,8 @@ const cli_command cli_command_plot_costs = {
     .name = "plot costs",
     .summary = "draws the speed, time, memory and parameters of runs",
     .operands = "RUN [RUN…]",
-    .details = TOGETHER "\n\nA run is refused if another run of the store was trained at the same time on such a "
-                        "machine: their\ntimes may not be comparable.",
+    .details = TOGETHER "\n\nA run is refused if another run of the store was trained at the same time on a machine "
+                        "of the same\nkind: their times may not be comparable.",
     .examples = "locus plot costs 1 2 -o costs.pdf\n",
     .shared = CLI_QUIET,
     CLI_OPTIONS(options),

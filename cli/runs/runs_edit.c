@@ -15,13 +15,13 @@
 
 typedef int change(const cli_store *store, const lab_run *run, const char *name);
 
-/* Changes the run that an operand names. A name that does not fit has no folder to hold. */
+/* Changes the run that an operand names. One that was imported, or whose name does not fit, has no folder to hold. */
 static int change_run(const cli_store *store, const char *operand, change *act, const char *name) {
     lab_run run;
     int lock = -1, status = cli_store_find(store, operand, &run);
     if (status != 0)
         return status;
-    if (lab_run_name_fits(run.name))
+    if (!run.imported && lab_run_name_fits(run.name))
         status = cli_done(lab_run_hold(store->folder, run.name, &lock, &cli_fault));
     status = status ? status : act(store, &run, name);
     if (lock >= 0)

@@ -212,6 +212,8 @@ static locus_status load_beginning(lab_session *session, locus_error *error) {
                      : lab_fail(error, LOCUS_ERROR_ARGUMENT, "pretrained",
                                 "the training begins from a pretrained encoder: --pretrained names its folder");
     }
+    if (status == LOCUS_OK && session->leads && config->init_digest != 0 && config->init_from != NULL)
+        status = lab_train_check_numbers(config, error);
     if (status == LOCUS_OK && config->init_digest != 0) {
         status = config->init_from != NULL
                      ? lab_init_read(session->model, config->init_from, error)

@@ -94,9 +94,6 @@ static thread_local Scratch thread_scratch;
 
 /* ---- Ctrl-C ---- */
 
-/* Asks for signals while a call runs on Python's main thread, where XLA runs what is called and waited for; the other
- * threads cannot know of any. What a signal's handler raises is raised again as soon as Python goes on, behind XLA's
- * own error, that the call was cancelled. */
 static int raise_again(void *raised) {
     PyErr_SetObject(PyExceptionInstance_Class(static_cast<PyObject *>(raised)), static_cast<PyObject *>(raised));
     Py_DECREF(static_cast<PyObject *>(raised));
@@ -109,6 +106,9 @@ static void raise_later(const nb::python_error &raised) {
         PyErr_SetInterrupt(); /* too much is pending; the reference is lost, the signal is not */
 }
 
+/* Asks for signals while a call runs on Python's main thread, where XLA runs what is called and waited for; the other
+ * threads cannot know of any. What a signal's handler raises is raised again as soon as Python goes on, behind XLA's
+ * own error, that the call was cancelled. */
 class Asking {
   public:
     explicit Asking(locus_execution *execution) {

@@ -38,11 +38,14 @@ printf 'good\tyes\nbad\tno\n' >first.tsv
 printf 'bad\tno\ngood\tyes\n' >turned.tsv
 classify() {
     "$locus" train --task classify --encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 16 --steps 1 --batch 2 \
-        --threads 1 --quiet --store s/locus.db --data "$1" --dev "$1" --test "$1" --name "$2" ${3:+--init-from "$3"}
+        --threads 1 --quiet --store s/locus.db --data "$1" --dev "$1" --test "$1" --name "$2" ${3:+--init-from "$3"} ${4:+"$4"}
 }
 classify first.tsv labels && classify first.tsv more labels || fail "own data: $?"
 refuses 1 "numbers tokens or classes otherwise than these data" classify turned.tsv other labels
 [ ! -e s/other ] || fail "a training that did not begin left a folder"
+refuses 1 "numbers tokens or classes otherwise than these data" classify turned.tsv more more --restart
+[ -e s/more/best.safetensors ] && "$locus" runs show more --store s/locus.db | grep -q '^state *done' ||
+    fail "a training that did not begin threw another one away"
 cp s/labels/best.safetensors copied.safetensors
 classify turned.tsv other copied.safetensors || fail "a copy of the parameters: $?"
 

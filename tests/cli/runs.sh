@@ -60,7 +60,7 @@ cmp one.json two.json || fail "a store that was imported is written as another f
 mkdir other/b-two other/renamed.too && echo "not yours" >other/b-two/best.safetensors
 "$locus" runs rename b-two b-other --store other/locus.db --quiet
 "$locus" runs rename b-other b-two --store other/locus.db --quiet
-[ -e other/b-two/best.safetensors ] && [ ! -e other/b-other ] || fail "rename of an imported run moved files"
+[ "$(ls other/b-two)" = best.safetensors ] && [ ! -e other/b-other ] || fail "rename of an imported run moved files: $(ls other/b-two)"
 cp -R other kept
 "$locus" runs delete b-two --store kept/locus.db --quiet
 [ -e kept/b-two/best.safetensors ] || fail "delete of an imported run took files of another one"

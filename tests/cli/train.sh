@@ -27,7 +27,11 @@ tells train.json train.txt 'set|accuracy|exact|greedy exact|loss' ''
 # shellcheck disable=SC2086
 "$locus" train --task copy --encoding rope $small --name first --quiet >said && [ ! -s said ] || fail "--quiet prints: $(cat said)"
 # shellcheck disable=SC2086
-refuses 2 "warmup: a constant rate does not rise" "$locus" train --task copy --encoding rope $small --schedule constant --warmup 0.2
+"$locus" train --task copy --encoding rope $small --schedule constant --warmup 0.2 --name flat --quiet 2>err ||
+    fail "a constant rate: $?"
+# shellcheck disable=SC2086
+"$locus" train --task copy --encoding rope $small --schedule constant --warmup 0.2 --name flat >said 2>err
+grep -q "warmup: a constant rate does not rise" err || fail "--warmup is ignored in silence: $(cat err)"
 # shellcheck disable=SC2086
 refuses 1 "another seed" "$locus" train --task copy --encoding rope $small --name first --seed 1
 

@@ -405,21 +405,21 @@ static void free_backward(const attention_call *call, attention_backward *b) {
         free(b->parameters[i]);
 }
 
-/* What one step of size 1 along a direction changes the loss by at most, element by element: `sum` of magnitudes, and
- * their root sum of squares. */
+/* What one step of size 1 along a direction changes the loss by at most, element by element: `sum` of magnitudes (NULL:
+ * not asked for), and their root sum of squares. */
 static void sensitivity(const attention_call *call, double reach, double *sum, double *root) {
-    double square = 0;
-    *sum = 0;
+    double square = 0, all = 0;
     for (size_t i = 0; i < call->outputs; i++) {
-        *sum += fabs(call->go[i]);
+        all += fabs(call->go[i]);
         square += call->go[i] * call->go[i];
     }
     for (size_t i = 0; call->g_sums && i < call->rows; i++) {
-        *sum += fabs(call->g_sums[i]);
+        all += fabs(call->g_sums[i]);
         square += call->g_sums[i] * call->g_sums[i];
     }
     const double size = (call->g_sums ? fmax(call->mass, 1) : call->mass) * (2 + call->score) * reach;
-    *sum *= size;
+    if (sum)
+        *sum = all * size;
     *root = sqrt(square) * size * sqrt((double)call->world->shape.head_dim);
 }
 
@@ -435,8 +435,8 @@ static double slope_of(const differences *at, int which) {
 
 static void compare_direction(attention_call *call, const char *what, double got, const differences *at, double reach,
                               double written) {
-    double sum, root;
-    sensitivity(call, reach, &sum, &root);
+    double root;
+    sensitivity(call, reach, NULL, &root);
     const double left_out = fabs(slope_of(at, 0) - slope_of(at, 1));
     const double noise = 64 * DBL_EPSILON * root / at->step; /* of losses */
     /* half types: o is read again as rounded */
@@ -540,7 +540,7 @@ static void compare_bias_partials(attention_call *call, chooser *choices, const 
     for (size_t n = 0; n < 4 && drawn_bias_count(&call->bias) > 0; n++) {
         const size_t i = choose(choices, drawn_bias_count(&call->bias));
         const double kept = values[i], step = 1e-4;
-        double sum, root, slope[2];
+        double root, slope[2];
         if (!may_move(call, i) || isinf(gradient->dense.values[i]))
             continue;
         for (int more = 0; more < 2; more++) {
@@ -551,7 +551,7 @@ static void compare_bias_partials(attention_call *call, chooser *choices, const 
             slope[more] = (slope[more] - loss(call)) / (2 * h);
         }
         values[i] = kept;
-        sensitivity(call, 1, &sum, &root);
+        sensitivity(call, 1, NULL, &root);
         const double rounded = 2 * drawn_rounding(gradient->view.dtype) * fabs(gradient->dense.values[i]) +
                                (gradient->view.dtype == LOCUS_FLOAT16 ? 6e-8 : 0);
         const double noise = 16 * call->eps * root / step + score_error(call) * root;
@@ -597,14 +597,14 @@ static bool is_of_scores(const char *parameter) {
  * Angles are moved by little; scores follow their own parameters without waves, and steps are in proportion. */
 static void compare_partial(attention_call *call, const trial_direction *along, bool turns, double at, double got) {
     const double step = turns ? 1e-3 / along->reach : 1e-4 * fmax(fabs(at), 0.1);
-    double sum, root, slope[2];
+    double root, slope[2];
     for (int i = 0; i < 2; i++) {
         const double h = (1 + i) * step;
         slope[i] = (moved_loss(call, along, h) - moved_loss(call, along, -h)) / (2 * h);
     }
     /* A score moves with a parameter by a distance at most, and what is a thousand away has no weight. */
     const double reach = turns ? along->reach : fmin(along->reach, 1e3);
-    sensitivity(call, reach, &sum, &root);
+    sensitivity(call, reach, NULL, &root);
     const double size = root / (reach * (2 + call->score));
     const double noise = 16 * call->eps * (1 + call->score) * size / step;
     const double rounded =

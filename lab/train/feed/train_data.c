@@ -8,10 +8,12 @@
 #include "io/text_stream.h"
 #include "model/pretrained/pretrained.h"
 #include "task/own/own_sets.h"
+#include "text/child.h"
 #include "text/wordpiece.h"
 #include "train/configuration/config.h"
 #include "train/feed/pieces.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,15 +141,41 @@ locus_status lab_train_look(lab_train_config *config, locus_error *error) {
     return status;
 }
 
+locus_status lab_train_keep(const lab_train_config *config, const char *folder, locus_error *error) {
+    const lab_task_class *class = config->task->class;
+    if (class->keep != NULL)
+        return class->keep(&config->data, config->data_seed, folder, error);
+    const char *from = class->tokenizer != NULL ? class->tokenizer(&config->data) : config->pretrained;
+    if (from == NULL)
+        return LOCUS_OK;
+    lab_tokenizer *tokenizer;
+    locus_status status = lab_tokenizer_open_folder(&tokenizer, from, error);
+    if (status == LOCUS_OK) {
+        status = lab_tokenizer_copy(tokenizer, folder, error);
+        lab_tokenizer_close(&tokenizer);
+    }
+    return status;
+}
+
+/* ---- parameters of another training ---- */
+
+/* What says which number a token or a class has, beside a run's parameters. */
+static const char *const number_files[] = {LAB_OWN_KEPT, "tokenizer.model", "vocab.txt"};
+enum { NUMBER_FILES = sizeof number_files / sizeof *number_files };
+
+static bool is_there(const char *folder, const char *file) {
+    char path[PATH_MAX];
+    return snprintf(path, sizeof path, "%s/%s", folder, file) < (int)sizeof path && access(path, F_OK) == 0;
+}
+
 static locus_status check_file(const char *file, const char *beside, const char *folder, locus_error *error) {
     char *paths[2] = {lab_text_print("%s/%s", beside, file), lab_text_print("%s/%s", folder, file)};
     char *texts[2] = {NULL, NULL};
     size_t bytes[2] = {0, 0};
     locus_status status = paths[0] != NULL && paths[1] != NULL ? LOCUS_OK : lab_fail_memory(error, "a path");
-    const bool kept = status == LOCUS_OK && access(paths[0], F_OK) == 0 && access(paths[1], F_OK) == 0;
-    for (size_t i = 0; kept && i < 2 && status == LOCUS_OK; i++)
+    for (size_t i = 0; i < 2 && status == LOCUS_OK; i++)
         status = lab_file_read(paths[i], &texts[i], &bytes[i], error);
-    if (kept && status == LOCUS_OK && (bytes[0] != bytes[1] || memcmp(texts[0], texts[1], bytes[0]) != 0))
+    if (status == LOCUS_OK && (bytes[0] != bytes[1] || memcmp(texts[0], texts[1], bytes[0]) != 0))
         status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "init-from",
                           "'%s' numbers tokens or classes otherwise than these data: train on the same --data with the "
                           "same --data-seed, or begin from a copy of the parameters in another folder",
@@ -159,31 +187,21 @@ static locus_status check_file(const char *file, const char *beside, const char 
     return status;
 }
 
-/* Parameters from a run's folder mean what its vocabulary or tokenizer says: which number a token or a class has. */
-static locus_status check_numbers(const lab_train_config *config, const char *folder, locus_error *error) {
-    static const char *const files[] = {LAB_OWN_KEPT, "tokenizer.model", "vocab.txt"};
+locus_status lab_train_check_numbers(const lab_train_config *config, locus_error *error) {
     char *beside = lab_folder_of(config->init_from);
+    lab_child_folder kept = {.path = ""};
     locus_status status = beside != NULL ? LOCUS_OK : lab_fail_memory(error, "a path");
-    for (size_t i = 0; status == LOCUS_OK && i < sizeof files / sizeof *files; i++)
-        status = check_file(files[i], beside, folder, error);
+    bool any = false;
+    for (size_t i = 0; status == LOCUS_OK && i < NUMBER_FILES; i++)
+        any = any || is_there(beside, number_files[i]);
+    if (any)
+        status = lab_child_open(&kept, error);
+    if (any && status == LOCUS_OK)
+        status = lab_train_keep(config, kept.path, error);
+    for (size_t i = 0; any && status == LOCUS_OK && i < NUMBER_FILES; i++)
+        if (is_there(beside, number_files[i]) && is_there(kept.path, number_files[i]))
+            status = check_file(number_files[i], beside, kept.path, error);
+    lab_child_close(&kept);
     free(beside);
     return status;
-}
-
-locus_status lab_train_keep(const lab_train_config *config, const char *folder, locus_error *error) {
-    const lab_task_class *class = config->task->class;
-    if (class->keep != NULL) {
-        const locus_status status = class->keep(&config->data, config->data_seed, folder, error);
-        return status == LOCUS_OK && config->init_from != NULL ? check_numbers(config, folder, error) : status;
-    }
-    const char *from = class->tokenizer != NULL ? class->tokenizer(&config->data) : config->pretrained;
-    if (from == NULL)
-        return LOCUS_OK;
-    lab_tokenizer *tokenizer;
-    locus_status status = lab_tokenizer_open_folder(&tokenizer, from, error);
-    if (status == LOCUS_OK) {
-        status = lab_tokenizer_copy(tokenizer, folder, error);
-        lab_tokenizer_close(&tokenizer);
-    }
-    return status == LOCUS_OK && config->init_from != NULL ? check_numbers(config, folder, error) : status;
 }

@@ -34,5 +34,8 @@ locus_status lab_train_look(lab_train_config *config, locus_error *error);
 /* Copies what scoring needs into a run's folder: a tokenizer's files, where the task or a pretrained encoder has one,
  * and what the class keeps. */
 locus_status lab_train_keep(const lab_train_config *config, const char *folder, locus_error *error);
+/* Parameters that a training begins with, `init_from`, mean what the vocabulary or tokenizer beside them says, if there
+ * is one: ARGUMENT where these data give tokens or classes other numbers. */
+locus_status lab_train_check_numbers(const lab_train_config *config, locus_error *error);
 
 #endif

@@ -208,7 +208,8 @@ locus_status lab_run_file_write(lab_store *store, const lab_run *runs, size_t co
     if (status != LOCUS_OK)
         return status;
     status = put_file(store, runs, count, table, output.stream, &local);
-    if (status == LOCUS_OK && ftell(output.stream) > (long)LAB_RUN_FILE_MOST_BYTES)
+    /* What is exported is to be imported; a table's record is kept, however large. */
+    if (status == LOCUS_OK && table == NULL && ftell(output.stream) > (long)LAB_RUN_FILE_MOST_BYTES)
         status = lab_fail(&local, LOCUS_ERROR_ARGUMENT, "runs",
                           "these runs have more than %u MiB as JSON, which is more than a file of runs may have: "
                           "write fewer of them to a file",

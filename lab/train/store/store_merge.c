@@ -383,11 +383,9 @@ static locus_status take_all(merge *m) {
 
 static locus_status bring_files(const merge *m, const item *from) {
     const bool finished = from->run.state == LAB_RUN_DONE;
-    if (from->drop_best && finished && !m->request->checkpoints) { /* nothing is left of the run that was here */
+    if (from->drop_best && finished) /* nothing is left of the run that was here */
         lab_run_remove(m->request->folder, from->to_name);
-        return LOCUS_OK;
-    }
-    if ((from->written || from->marked) && finished) /* it needs no checkpoint to go on from */
+    else if ((from->written || from->marked) && finished) /* it needs no checkpoint to go on from */
         lab_run_remove_file(m->request->folder, from->to_name, LAB_RUN_LAST);
     if (!m->request->checkpoints)
         return LOCUS_OK;

@@ -197,7 +197,7 @@ class Cache(DynamicCache):
         """Takes so many of the newest tokens away, said as a negative number; a positive one is the length to keep, as
         earlier releases of transformers have it."""
         if tokens_to_remove > 0:
-            tokens_to_remove -= self.get_seq_length()
+            tokens_to_remove -= self.locus_track.length or self.get_seq_length()
             if tokens_to_remove >= 0:
                 return
         super().crop(tokens_to_remove)
