@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ typedef struct item {
     int lock;       /* of an unfinished one, until its files are copied; -1 */
     int lock_here;  /* of the run that it takes the place of, as long */
     bool drop_best; /* that run's best parameters go when it does */
+    bool apart;     /* the stores lie in two folders: files beside the run here are not those of the other's */
 } item;
 
 typedef struct merge {
@@ -313,7 +315,7 @@ static locus_status replace(merge *m, item *from, const lab_run *here) {
     row.id = here->id;
     row.name = here->name;
     from->written = true;
-    from->drop_best = status == LOCUS_OK && !same_folder(m, from, here);
+    from->drop_best = status == LOCUS_OK && from->apart;
     status = status == LOCUS_OK ? lab_store_run_update(m->store, &row, m->error) : status;
     if (status == LOCUS_OK)
         status = execute_pair(m, "DELETE FROM main.evaluation WHERE run = ?1", here->id, 0);
@@ -329,6 +331,7 @@ static locus_status join(merge *m, item *from, const lab_run *here) {
     const bool done = from->run.state == LAB_RUN_DONE, done_here = here->state == LAB_RUN_DONE;
     from->to = here->id;
     from->marked = here->imported;
+    from->apart = !same_folder(m, from, here);
     from->to_name = strdup(here->name);
     if (from->to_name == NULL)
         return lab_fail_memory(m->error, "a run's name");
@@ -381,12 +384,20 @@ static locus_status take_all(merge *m) {
 
 /* ---- files ---- */
 
+static bool has_best(const char *folder, const char *name) {
+    char path[PATH_MAX];
+    return snprintf(path, sizeof path, "%s/%s/" LAB_RUN_BEST, folder, name) < (int)sizeof path &&
+           access(path, F_OK) == 0;
+}
+
 static locus_status bring_files(const merge *m, const item *from) {
     const bool finished = from->run.state == LAB_RUN_DONE;
-    if (from->drop_best && finished) /* nothing is left of the run that was here */
-        lab_run_remove(m->request->folder, from->to_name);
-    else if ((from->written || from->marked) && finished) /* it needs no checkpoint to go on from */
-        lab_run_remove_file(m->request->folder, from->to_name, LAB_RUN_LAST);
+    if ((from->written || from->marked) && finished) {
+        if (from->apart && !has_best(m->request->folder, from->to_name)) /* what is there is of a run that is gone */
+            lab_run_remove(m->request->folder, from->to_name);
+        else /* it needs no checkpoint to go on from */
+            lab_run_remove_file(m->request->folder, from->to_name, LAB_RUN_LAST);
+    }
     if (!m->request->checkpoints)
         return LOCUS_OK;
     bool whole = false;
