@@ -253,7 +253,8 @@ locus_status lab_model_gradients_return(lab_model *model, locus_error *error) {
 }
 
 void lab_model_activations_release(lab_model *model) {
-    lab_block_release(model->arena.block, model->arena.block + model->arena.capacity);
+    if (model->arena.block != NULL)
+        lab_block_release(model->arena.block, model->arena.block + model->arena.capacity);
 }
 
 locus_status lab_model_update(lab_model *model, locus_error *error) {

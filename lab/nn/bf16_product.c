@@ -189,7 +189,7 @@ typedef struct slab_call {
 typedef struct slab_part {
     const lab_product *product;
     size_t depth, depth_to; /* of this slab; 0: the product has ended before */
-    uint16_t *left, *right;
+    size_t left, right;     /* where its operands begin among all */
 } slab_part;
 
 static size_t blocks_of(size_t count) {
@@ -198,7 +198,7 @@ static size_t blocks_of(size_t count) {
 
 /* Where product i's operands stand: behind those of the others. */
 static slab_part part_of(const slab_call *call, size_t i) {
-    slab_part part = {.left = call->operands};
+    slab_part part = {.left = 0};
     for (size_t p = 0; p <= i; ++p) {
         const lab_product *product = part.product = &call->products[p];
         part.left = p > 0 ? part.right + blocks_of(call->products[p - 1].columns) * LAB_BF16_COLUMNS * part.depth_to
@@ -226,13 +226,14 @@ static void operand_fill(const slab_call *call, const slab_part *part, size_t bl
         const lab_bf16_source source = source_of(p->left, p->left_half, from, p->left_stride, p->left_transposed);
         const size_t first = block * LAB_BF16_COLUMNS;
         lab_bf16_pack_left(&source, first, least(p->rows - first, LAB_BF16_COLUMNS), part->depth, part->depth_to,
-                           part->left + first * part->depth_to);
+                           call->operands + part->left + first * part->depth_to);
         return;
     }
     const size_t from = call->first * (p->right_transposed ? 1 : p->right_stride);
     const lab_bf16_source source = source_of(p->right, p->right_half, from, p->right_stride, p->right_transposed);
     const size_t first = (block - lefts) * LAB_BF16_COLUMNS;
-    lab_bf16_pack_right(&source, first, p->columns, part->depth, part->depth_to, part->right + first * part->depth_to);
+    lab_bf16_pack_right(&source, first, p->columns, part->depth, part->depth_to,
+                        call->operands + part->right + first * part->depth_to);
 }
 
 static size_t operand_blocks(const slab_part *part) {
@@ -274,8 +275,8 @@ static void tile_run(const slab_call *call, const slab_part *part, size_t tile) 
     half_product_run(&(half_product){.shape = {.rows = least(p->rows - row, TILE_ROWS),
                                                .columns = least(p->columns - column, TILE_COLUMNS),
                                                .depth = part->depth_to},
-                                     .left = part->left + row * part->depth_to,
-                                     .right = part->right + column * part->depth_to,
+                                     .left = call->operands + part->left + row * part->depth_to,
+                                     .right = call->operands + part->right + column * part->depth_to,
                                      .result = p->result + row * p->result_stride + column,
                                      .result_stride = p->result_stride,
                                      .keep = p->keep || call->first > 0});
