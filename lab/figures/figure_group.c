@@ -215,7 +215,7 @@ typedef struct caption {
     size_t count;
 } caption;
 
-/* Characters of a caption that a line of a figure holds, and one of ours. */
+/* The most characters in a line of a caption: what the figure is wide enough for, and what `caption` has room for. */
 static size_t line_holds(double width) {
     return (size_t)fmin((width - 2 * LEFT) / (0.72 * CAPTION_SIZE), LINE_BYTES - 16);
 }
