@@ -35,7 +35,7 @@ part="table1 --budget quick --columns copy-scaled --rows rope --seeds 1"
 "$locus" reproduce $part >out 2>err || fail "recorded runs: $?, $(cat err)"
 grep -q '1 of 1 trainings done' out || fail "no count: $(cat out)"
 grep -q '^rope .*(99.99 ±0.0)' out || fail "no published number beside the measured one: $(cat out)"
-grep -q 'steps 2500 (code of 2024: 37600)' out || fail "the budget's deviations are not told: $(cat out)"
+grep -q 'steps 2500 (inferred: 37600)' out || fail "the budget's deviations are not told: $(cat out)"
 grep -q 'one scheme is measured' out || fail "one scheme cannot be told apart: $(cat out)"
 
 # Again, with a scheme that is not there: a part is shown beside what is missing.

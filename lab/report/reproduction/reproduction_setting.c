@@ -23,11 +23,12 @@ static bool has_trees(const lab_reproduction *table) {
     return false;
 }
 
-static bool has_class(const lab_reproduction *table, const lab_task_class *class) {
+/* The first column of a kind; NULL: none. */
+static const lab_task *first_of(const lab_reproduction *table, const lab_task_class *class) {
     for (size_t i = 0; i < table->column_count; i++)
         if (table->columns[i].class == class)
-            return true;
-    return false;
+            return table->columns[i].config.task;
+    return NULL;
 }
 
 /* Whether the test set takes part in choosing: of all columns, or none. */
@@ -69,7 +70,7 @@ static const char *words_of(const char *field, char text[40]) {
 /* A list of differences between settings of a kind. */
 typedef struct differences {
     char text[1600];
-    const lab_task_class *class;
+    const lab_task *task;
     lab_setup setup;
 } differences;
 
@@ -77,7 +78,7 @@ static void add(differences *list, const char *field, const char *here, const ch
     char name[40];
     size_t used = strlen(list->text);
     snprintf(list->text + used, sizeof list->text - used, "%s%s %s (%s: %s)", used > 0 ? ", " : "",
-             words_of(field, name), here, lab_setting_source(list->class, list->setup, field), there);
+             words_of(field, name), here, lab_setting_source(list->task, list->setup, field), there);
 }
 
 static void value_text(const cJSON *value, char text[64]) {
@@ -131,7 +132,7 @@ static void write_sizes(const lab_reproduction_view *view, FILE *stream, const c
         there.model.position_scale = here->model.position_scale;
         there.model.logit_scale = here->model.logit_scale;
         there.encoding = here->encoding;
-        differences list = {.class = view->table->columns[i].class, .setup = here->setup};
+        differences list = {.task = here->task, .setup = here->setup};
         compare_sizes(here, &there, &list);
         told = here->task->name;
         if (tasks[0] != '\0' && strcmp(list.text, last) != 0) {
@@ -147,13 +148,13 @@ static void write_sizes(const lab_reproduction_view *view, FILE *stream, const c
 }
 
 /* The fields that budget paper has from one source; false: none. */
-static bool list_source(const lab_task_class *class, lab_setup setup, const char *source, char *text, size_t size) {
+static bool list_source(const lab_task *task, lab_setup setup, const char *source, char *text, size_t size) {
     const char *field;
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; (field = lab_setting_at(class, i)) != NULL; i++) {
+    for (size_t i = 0; (field = lab_setting_at(task->class, i)) != NULL; i++) {
         char name[40];
-        if (strcmp(lab_setting_source(class, setup, field), source) == 0 && used < size)
+        if (strcmp(lab_setting_source(task, setup, field), source) == 0 && used < size)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", words_of(field, name));
     }
     return used > 0;
@@ -161,16 +162,22 @@ static bool list_source(const lab_task_class *class, lab_setup setup, const char
 
 /* Whose the settings of budget paper are, once for each kind of task. */
 static void write_sources(const lab_reproduction *table, FILE *stream, const char *bullet) {
-    static const char *const sources[] = {"paper", "code of 2024", "Long Range Arena"};
+    static const struct {
+        const char *source, *words;
+    } sources[] = {{"paper", "the paper has"},
+                   {"code of 2024", "the code of 2024 has"},
+                   {"Long Range Arena", "Long Range Arena has"},
+                   {"inferred", "from these follow the"}};
     for (size_t c = 0; c < lab_class_count(); c++) {
         const lab_task_class *class = lab_class_at(c);
+        const lab_task *task = first_of(table, class);
         char text[600];
-        if (!has_class(table, class) || lab_setting_at(class, 0) == NULL)
+        if (task == NULL || lab_setting_at(class, 0) == NULL)
             continue;
         fprintf(stream, "%sof budget paper, %s: ", bullet, class->name);
         for (size_t i = 0; i < COUNT(sources); i++)
-            if (list_source(class, table->setup, sources[i], text, sizeof text))
-                fprintf(stream, "%s%s has %s; ", i < 2 ? "the " : "", sources[i], text);
+            if (list_source(task, table->setup, sources[i].source, text, sizeof text))
+                fprintf(stream, "%s %s; ", sources[i].words, text);
         fputs("what is not named is ours (docs/budgets.md).\n", stream);
     }
 }
