@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The pages of docs/results follow from the runs beside them, and what was written by hand below says nothing else
-# (tools/check_written.py, whose own test is docs.written; without Python that part is not asked for). A
+# The pages of docs/results follow from the runs beside them (what was written by hand below: results_written.sh). A
 # page without its runs is in the list of docs/results/README.md, and says so itself.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
@@ -11,13 +10,6 @@ complain() {
     echo "FAILED: $*" >&2
     status=1
 }
-
-# What was written by hand on the page beside a file of runs.
-if command -v python3 >/dev/null; then
-    written() { python3 "$LOCUS_SOURCE/tools/check_written.py" "$locus" "$@"; }
-else
-    written() { :; }
-fi
 
 # name, reason and command of the pages without data
 sed -n 's/^| \[\([^]]*\)\]([^)]*) | \(.*\) | `\(.*\)` |$/\1\t\2\t\3/p' "$results/README.md" >list
@@ -33,7 +25,6 @@ for page in "$results"/*.md; do
     if [ -e "$results/$name.json" ]; then
         held=$((held + 1))
         "$locus" reproduce --from "$results/$name.json" --check || complain "$name.md is not what its runs give"
-        written "$results/$name.json" || complain "what was written below $name.md is not what its runs give"
         ! listed "$name" || complain "$name has its runs: strike it from the list of pages without data"
         ! grep -q '^The data of this page was not kept' "$page" || complain "$name has its runs and says that it has not"
     else
@@ -50,28 +41,23 @@ while IFS="$(printf '\t')" read -r name reason command; do
     [ -n "$reason" ] && [ -n "$command" ] || complain "the list says neither why $name has no data nor what makes it again"
 done <list
 
-# The test itself: another digit in a table, a line that is missing, and another digit in what was written by hand.
+# The test itself: another digit in a table, a line that is missing.
 for json in "$results"/*.json; do
     [ -e "$json" ] || continue
     name=$(basename "$json" .json)
     cp "$json" .
-    checked() { "$locus" reproduce --from "$1" --check; }
-    alters() { # CHECK SCRIPT
-        sed "$2" "$results/$name.md" >"$name.md"
+    alters() {
+        sed "$1" "$results/$name.md" >"$name.md"
         cmp -s "$results/$name.md" "$name.md" && return
-        if "$1" "$name.json" 2>err || ! grep -q ': line [0-9]' err; then
-            complain "$name: '$2' is not noticed: $(cat err)"
+        if "$locus" reproduce --from "$name.json" --check 2>err || ! grep -q ': line [0-9]' err; then
+            complain "$name: '$1' is not noticed: $(cat err)"
         fi
     }
-    alters checked 's/^\(| [a-z].* | \**[0-9]*\.[0-9]\)[0-4]/\19/'
-    alters checked 's/^\(| [a-z].* | \**[0-9]*\.[0-9]\)[5-9]/\10/'
-    alters checked 's/\*\*SUPPORTED/**CONTRADICTED/'
-    alters checked 's/\*\*OPEN/**SUPPORTED/'
-    alters checked '1,/^## Conditions/{/^- \*\*/d;}'
-    command -v python3 >/dev/null || continue
-    alters written '/^## Conditions/,$s/[0-4]\([^]0-9]*\](.*json#\)/9\1/'
-    alters written '/^## Conditions/,$s/[5-9]\([^]0-9]*\](.*json#\)/0\1/'
-    alters written '/^## Conditions/,$s/\.\([0-9]\)/.7\1/'
+    alters 's/^\(| [a-z].* | \**[0-9]*\.[0-9]\)[0-4]/\19/'
+    alters 's/^\(| [a-z].* | \**[0-9]*\.[0-9]\)[5-9]/\10/'
+    alters 's/\*\*SUPPORTED/**CONTRADICTED/'
+    alters 's/\*\*OPEN/**SUPPORTED/'
+    alters '1,/^## Conditions/{/^- \*\*/d;}'
 done
 # The interactive page of the same runs, and nothing else.
 mkdir pages

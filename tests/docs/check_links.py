@@ -3,7 +3,7 @@
 
     python3 tests/docs/check_links.py
 
-Links to other hosts are not followed. What stands behind # in a link to JSON is the business of cli.results."""
+Links to other hosts are not followed. What stands behind # in a link to JSON is the business of cli.results_written."""
 from __future__ import annotations
 
 import json
