@@ -16,6 +16,7 @@ written "$LOCUS_SOURCE"/docs/results/*.json "$LOCUS_SOURCE/docs/results/README.m
 # The test itself, in a copy: another digit on each page and in README.md, and runs that are named wrongly.
 mkdir docs
 cp "$LOCUS_SOURCE"/docs/*.md docs
+cp "$LOCUS_SOURCE/CHANGELOG.md" .
 altered() { # SCRIPT WHAT
     rm -rf docs/results
     cp -r "$LOCUS_SOURCE/docs/results" docs
@@ -27,6 +28,7 @@ altered() { # SCRIPT WHAT
         mv page.md "$page"
     done
     ! written docs/results/*.json docs/results/README.md 2>err || fail "'$1' is not noticed"
+    ! grep 'there is no file' err || fail "the copy lacks a file that a page leads to"
     for page in $changed; do
         grep -q "^$page: line [0-9]" err || fail "$page: '$1' is not noticed: $(cat err)"
     done
