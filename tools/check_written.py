@@ -224,6 +224,8 @@ def of_value(pages, text, target):
     value = pages.find(target)
     said = re.search(rf"\b({'|'.join(VERDICTS)})\b", text, re.I)
     if isinstance(value, str):
+        if any(number.measures or number.of(text) for number in numbers(text)):
+            return f"'{text}' says a number of '{path}', which is a verdict"
         return None if said and said[1].upper() == value else f"'{text}' is said of '{path}', whose verdict is {value}"
     if said and said[1].lower() != path.rpartition("/")[2]:
         return f"'{text}' is said of '{path}'"
@@ -235,7 +237,8 @@ def of_value(pages, text, target):
     if count:
         so, values = abs(value / 100 * int(count[0]) - int(written[0].digits)) < 0.5, 2
         if path.startswith("claim/"):
-            so = value == int(written[0].digits) and len(pages.runs(name).claim(*path.split("/")[1:-1])["comparisons"]) == int(count[0])
+            claim = pages.runs(name).claim(*path.split("/")[1:-1])
+            so = (value, len(claim["comparisons"])) == (int(written[0].digits), int(count[0]))
     elif len(written) == 2 and text[written[0].end:written[1].begin].strip() == "±":
         mean, between, comparisons = target.partition("/interval/")
         value, apart = pages.find(mean), pages.find(f"{mean}{between}{comparisons}" if between else f"{mean}/deviation")

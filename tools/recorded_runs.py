@@ -249,14 +249,16 @@ def point_of(run, asked):
 
 def agree(one, other):
     """Whether two runs have the same in every score and curve that both have."""
-    return all(one[kind][name] == other[kind][name] if kind == "curves" else
-               all(one[kind][name][score] == other[kind][name][score] for score in one[kind][name].keys() & other[kind][name].keys())
-               for kind in ("scores", "curves") for name in one[kind].keys() & other[kind].keys())
+    scores = all(mine[name] == other["scores"][kind][name]
+                 for kind, mine in one["scores"].items() if kind in other["scores"]
+                 for name in mine.keys() & other["scores"][kind].keys())
+    return scores and all(one["curves"][name] == other["curves"][name] for name in one["curves"].keys() & other["curves"].keys())
 
 
 def disagreements(folder, readme):
     """Lines that say which runs of one name differ between files and are not named, or are named and do not."""
-    files = {path.name: {run["name"]: run for run in json.loads(path.read_text())["runs"]} for path in sorted(folder.glob("*.json"))}
+    files = {path.name: {run["name"]: run for run in json.loads(path.read_text())["runs"]}
+             for path in sorted(folder.glob("*.json"))}
     named, differ = set(re.findall(r"`([^` ]+-s\d+-[0-9a-f]{8})`", readme)), set()
     for (one, runs), (other, others) in itertools.combinations(files.items(), 2):
         for name in sorted(runs.keys() & others.keys()):

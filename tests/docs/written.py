@@ -208,6 +208,7 @@ class Pages(unittest.TestCase):
             self.fails(name, "is not the verdict of every claim")
             self.fails(f"that is **{name.lower()}**", "is not the verdict of every claim")
         self.fails("[so it is](x.json#claim/last)", "'so it is' is said of 'claim/last', whose verdict is OPEN")
+        self.fails("[open, 4 of 6](x.json#claim/last)", "says a number of 'claim/last', which is a verdict")
         self.fails("[OPEN](x.json#claim/first)", "is judged for several variants")
         self.passes("OPENED, unsupported, `open`")
         for claim in self.runs.table["claims"]:
@@ -243,7 +244,7 @@ class Pages(unittest.TestCase):
 
     def test_other_pages(self):
         """A link to another file of runs or its page is held to that one."""
-        self.passes("[5.06](x.json#copy-scaled/rope) and [15.06 ±0.06](y.json#copy-scaled/rope)", "[2 of 6, OPEN](y.json#claim/last)",
+        self.passes("[5.06](x.json#copy-scaled/rope) and [15.06 ±0.06](y.json#copy-scaled/rope)", "[OPEN](y.json#claim/last)",
                     "rope, copy: [15.06](y.md), [33 %](y.md#any), [18 of 18](y.md) of [another page](y.md)",
                     "[10.00](y.json#copy-scaled/rope,x.json#copy-scaled/rope)", "[8.00](y.json#copy-scaled/sinusoidal,x.json#copy-scaled/rope)",
                     "[−10.0 ±0.14](x.json#copy-scaled/rope,y.json#copy-scaled/rope/interval/1)", "[y.json](y.json)")
