@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* locus generate: decoding with a key–value cache, greedy, of given words or of samples of the test set. Trees are
+/* locus generate: decoding with a key–value cache, greedy, of given inputs or of samples of the test set. Trees are
  * printed as "(operator left right)". Of decoders: generate_decoder.c. */
 #include "command.h"
 #include "generate_decoder.h"
 #include "io/json.h"
 #include "output.h"
 #include "store_argument.h"
-#include "task/growth.h"
 #include "task/set_text.h"
 #include "task/tree_random.h"
 #include "train/configuration/config.h"
+#include "train/decoded.h"
 #include "train/feed/cut_paths.h"
 #include "train/store/run_folder.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct decoded {
-    size_t *limits, *offsets, *lengths;
-    int32_t *tokens;
-    lab_tree_nodes nodes; /* of trees: where the tokens stand */
-} decoded;
 
 /* ---- what to decode ---- */
 
@@ -55,73 +49,9 @@ static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_tr
     return cli_done(lab_dataset_generate(set, &draw, &cli_fault));
 }
 
-/* ---- decoding ---- */
-
-static int allocate(decoded *out, const lab_dataset *set, bool trees) {
-    size_t n = set->samples, total = 0;
-    out->limits = malloc((n + 1) * sizeof *out->limits);
-    out->lengths = malloc((n + 1) * sizeof *out->lengths);
-    out->offsets = malloc((n + 1) * sizeof *out->offsets);
-    for (size_t s = 0; out->limits != NULL && s < n; s++) {
-        out->limits[s] =
-            (set->target_offsets != NULL ? set->target_offsets[s + 1] - set->target_offsets[s] : set->longest) + 9;
-        total += out->limits[s];
-    }
-    out->tokens = malloc((total + 1) * sizeof *out->tokens);
-    out->nodes.parents = trees ? malloc((total + 1) * sizeof *out->nodes.parents) : NULL;
-    out->nodes.branches = trees ? malloc((total + 1) * sizeof *out->nodes.branches) : NULL;
-    bool good = out->limits != NULL && out->lengths != NULL && out->offsets != NULL && out->tokens != NULL &&
-                (!trees || (out->nodes.parents != NULL && out->nodes.branches != NULL));
-    return good ? 0 : cli_failure("out of memory");
-}
-
-/* Lets the generated trees grow once more, to know where their tokens stand. */
-static void place_nodes(lab_grower *grower, const decoded *out, size_t samples) {
-    lab_grower_restart(grower);
-    for (size_t s = 0; s < samples; s++)
-        for (size_t i = out->offsets[s]; i < out->offsets[s] + out->lengths[s]; i++)
-            lab_grower_grow(grower, s, out->tokens[i], &out->nodes.parents[i], &out->nodes.branches[i]);
-}
-
-/* A sample may run 9 tokens over its target, so that one sees how it goes wrong. */
-static int decode(lab_model *model, const lab_dataset *set, const lab_train_config *config, decoded *out) {
-    const bool trees = set->input_tree.parents != NULL;
-    const lab_batch batch = {.samples = set->samples,
-                             .input_offsets = set->input_offsets,
-                             .target_offsets = set->target_offsets,
-                             .input = set->input,
-                             .target = set->target,
-                             .input_tree = {set->input_tree.parents, set->input_tree.branches},
-                             .target_tree = {set->target_tree.parents, set->target_tree.branches}};
-    int result = allocate(out, set, trees);
-    if (result != 0)
-        return result;
-    const lab_grower_input input = {.task = config->task,
-                                    .options = &config->data,
-                                    .table = set->children,
-                                    .samples = set->samples,
-                                    .input_offsets = set->input_offsets,
-                                    .input = set->input,
-                                    .limits = out->limits};
-    lab_grower *grower = NULL;
-    locus_status status = trees ? lab_grower_create(&grower, &input, &cli_fault) : LOCUS_OK;
-    const lab_growth growth = {lab_grower_grow, grower};
-    const lab_generation generation = {.limits = out->limits,
-                                       .output = out->tokens,
-                                       .output_offsets = out->offsets,
-                                       .lengths = out->lengths,
-                                       .growth = trees ? &growth : NULL};
-    if (status == LOCUS_OK)
-        status = lab_model_generate(model, &batch, &generation, &cli_fault);
-    if (status == LOCUS_OK && trees)
-        place_nodes(grower, out, set->samples);
-    lab_grower_destroy(&grower);
-    return cli_done(status);
-}
-
 /* ---- printing ---- */
 
-static bool is_right(const lab_dataset *set, const decoded *out, size_t s) {
+static bool is_right(const lab_dataset *set, const lab_decoded *out, size_t s) {
     size_t m = set->target_offsets[s + 1] - set->target_offsets[s];
     return out->lengths[s] == m &&
            memcmp(out->tokens + out->offsets[s], set->target + set->target_offsets[s], m * sizeof *out->tokens) == 0;
@@ -200,7 +130,7 @@ static void add_sample(cJSON *list, const shown *sample) {
     lab_json_put(list, NULL, object);
 }
 
-static int print(const lab_dataset *set, const decoded *out, bool json) {
+static int print(const lab_dataset *set, const lab_decoded *out, bool json) {
     cJSON *list = json ? cJSON_CreateArray() : NULL;
     const bool known = set->target_offsets != NULL;
     for (size_t s = 0; s < set->samples; s++) {
@@ -222,8 +152,6 @@ static int check(const cli_arguments *arguments, const cli_trained *trained) {
     const lab_task *task = trained->task;
     if (task->class->generate == NULL)
         return cli_failure("the run '%s' %s", trained->run.name, task->class->no_generate);
-    if (task->children != NULL && cli_given_by_user(arguments, "input"))
-        return cli_usage_error("--input is for words; trees are drawn from the test set, with -n and --depth");
     return cli_generate_refuse(arguments, task);
 }
 
@@ -240,20 +168,15 @@ static int get_samples(lab_dataset *set, cli_arguments *arguments, cli_trained *
 
 static int generate(cli_arguments *arguments, cli_trained *trained) {
     lab_dataset set = {0};
-    decoded out = {0};
+    lab_decoded out = {0};
     char note[256];
     int status = cli_trained_load(trained);
     status = status ? status : get_samples(&set, arguments, trained);
     if (status == 0 && lab_cut_paths_note(&trained->config, &set, note, sizeof note))
         cli_note("%s", note);
-    status = status ? status : decode(trained->model, &set, &trained->config, &out);
+    status = status ? status : cli_done(lab_decoded_make(&out, trained->model, &trained->config, &set, &cli_fault));
     status = status ? status : print(&set, &out, cli_flag(arguments, "json"));
-    free(out.limits);
-    free(out.offsets);
-    free(out.lengths);
-    free(out.tokens);
-    free(out.nodes.parents);
-    free(out.nodes.branches);
+    lab_decoded_free(&out);
     lab_dataset_destroy(&set);
     return status;
 }
@@ -264,7 +187,7 @@ static int run(cli_arguments *arguments) {
         (cli_given_by_user(arguments, "n") || cli_given_by_user(arguments, "length") ||
          cli_given_by_user(arguments, "depth"))) {
         return cli_usage_error(
-            "--input gives the word to decode; -n and --length draw words of the test set: give one of them");
+            "--input gives what is decoded; -n, --length and --depth draw samples of the test set: give one of them");
     }
     int status = cli_trained_open(&trained, arguments);
     status = status ? status : check(arguments, &trained);
@@ -277,7 +200,9 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    CLI_ROW_TEXT("input", 'i', "WORD", "the input, as in \"1 2 3\", or a text as in training; words and own pairs"),
+    CLI_ROW_TEXT(
+        "input", 'i', "WORD",
+        "the input: \"1 2 3\" of words, \"(11 3 2)\" of trees, a text as in training; words, trees, own pairs"),
     {"n", 'n', CLI_INTEGER, "N", "3", "this many samples of the test set; not of text", 1, 100000},
     {"length", 'l', CLI_NUMBER, "MEAN", NULL, "words: mean length of these (as trained)", 1, 1e6},
     {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth of these (as trained)", 0, LAB_TREE_MOST_DEPTH},
@@ -312,6 +237,7 @@ const cli_command cli_command_generate = {
         "temperature is given. Ctrl-C ends what is being written: what there is has been printed, and the exit status "
         "is 1.",
     .examples = "locus generate copy-rope-smoke-s0 --input '3 1 4 1 5 9 2 6'\n"
+                "locus generate tree-copy-depth-rope --input '(11 3 (12 1 2))'\n"
                 "locus generate 1 -n 5\n"
                 "locus generate pairs-rope --input 'a text of mine'\n"
                 "locus generate addition-rope --prompt '?d=77+38446365; '\n"

@@ -15,16 +15,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The text of --input, or of the file that it names, whose last line end is dropped; from malloc. NULL: none is
- * given. */
-static int read_text(const cli_arguments *arguments, char **text) {
+/* The text of --input, or of the file that it names, whose last line end is dropped; of a picture its path; from malloc.
+ * NULL: none is given. */
+static int read_text(const cli_arguments *arguments, const lab_task *task, char **text) {
+    const bool picture = task->class->vocabulary == NULL;
     const char *given = cli_text(arguments, "input");
     struct stat facts;
     size_t bytes;
     *text = NULL;
     if (given == NULL)
         return 0;
-    if (stat(given, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    if (picture || stat(given, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         *text = strdup(given);
         return *text != NULL ? 0 : cli_failure("out of memory");
     }
@@ -38,13 +39,17 @@ static int read_text(const cli_arguments *arguments, char **text) {
 }
 
 static int draw(const cli_arguments *arguments, cli_trained *trained, const char *text) {
-    const size_t number = (size_t)cli_integer(arguments, "sample");
     const lab_run *run = &trained->run;
+    const lab_attention_request request = {.config = &trained->config,
+                                           .model = trained->model,
+                                           .folder = trained->folder,
+                                           .text = text,
+                                           .number = (size_t)cli_integer(arguments, "sample")};
     lab_attention_input input;
     lab_attention_maps maps = {0};
     char title[300];
     cli_trained_sets(arguments, &trained->config.data);
-    locus_status status = lab_attention_input_make(&input, &trained->config, trained->folder, text, number, &cli_fault);
+    locus_status status = lab_attention_input_make(&input, &request, &cli_fault);
     if (status != LOCUS_OK)
         return cli_failure("%s", cli_fault.message);
     status = lab_attention_maps_make(&maps, trained->model, &input.batch, &cli_fault);
@@ -64,8 +69,8 @@ static int run(cli_arguments *arguments) {
     int status = cli_need_picture(arguments);
     if (status == 0 && cli_given_by_user(arguments, "input") && cli_given_by_user(arguments, "sample"))
         status = cli_usage_error("plot attention: --input and --sample both say what is read: give one of them");
-    status = status ? status : read_text(arguments, &text);
     status = status ? status : cli_trained_open(&trained, arguments);
+    status = status ? status : read_text(arguments, trained.task, &text);
     status = status ? status : cli_trained_load(&trained);
     status = status ? status : draw(arguments, &trained, text);
     cli_trained_close(&trained);
@@ -74,7 +79,7 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    CLI_ROW_TEXT("input", 'i', "TEXT|FILE", "what the model reads: a text, or a file that has it"),
+    CLI_ROW_TEXT("input", 'i', "TEXT|FILE", "what the model reads: a text, a file that has it, or a picture"),
     {"sample", 'n', CLI_INTEGER, "N", "1", "or this sample of the test set", 1, 1e6},
     CLI_ROW_TEXT("data", 0, "PATH", "where the data lie that the sample is of"),
     CLI_ROW_TEXT("dev", 0, "PATH", "own data: the development set that the run was made with"),
@@ -92,12 +97,19 @@ const cli_command cli_command_plot_attention = {
         "weight near 1. Weights are the library's, after the softmax and with all that the encoding does, of the "
         "run's best parameters. Of an encoder-decoder the encoder's, the decoder's own, and the decoder's of what the "
         "encoder gives, while it reads the right output.\n\n"
-        "--input is what 'locus generate' takes: symbols between spaces for words, problems and texts as they are, "
-        "expressions, texts of labelled sequences. Trees, and what a pretrained encoder reads, come from the test "
-        "set: --sample N. Not drawn are images, whose tokens have no names, kinds of attention without a weight for "
-        "each pair (linear, soft, clustered), and more than 96 tokens.",
+        "--input is what 'locus generate' takes: symbols between spaces for words, (11 3 2) for trees, problems and "
+        "texts as they are, expressions, texts of labelled sequences, and PNG, JPEG, PPM or PGM files for runs of "
+        "images. A pretrained encoder reads the pieces of the expression. Of own pairs, whose right output nobody "
+        "knows, the decoder reads what the model itself makes of the input. Else a sample of the test set is read: "
+        "--sample N.\n\n"
+        "Tokens of a picture are the places of the convolution's grid, row by row; where they are more than 96, "
+        "weights "
+        "are shown as shares of each field's largest. Not drawn are kinds of attention without a weight for each pair "
+        "(linear, soft, clustered), texts of more than 96 tokens and pictures of more than 400 places.",
     .examples = "locus plot attention copy-rope-smoke-s0 --input '3 1 4 1 5' -o attention.svg\n"
                 "locus plot attention text-rope --input 'the cat sat' -o attention.pdf\n"
+                "locus plot attention trees --input '(11 3 (12 1 2))' -o attention.svg\n"
+                "locus plot attention cifar10-algebraic --input frog.png -o attention.svg\n"
                 "locus plot attention trees --sample 4 -o attention.svg\n",
     .shared = CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),

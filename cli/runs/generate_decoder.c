@@ -20,7 +20,7 @@
 static const struct {
     const char *names, *kinds, *whose;
 } kind_options[] = {
-    {"input", "words own pairs", "words and own pairs"},
+    {"input", "words trees own pairs", "words, trees and own pairs"},
     {"test dev data", "own pairs", "own pairs"},
     {"length", "words", "words"},
     {"depth", "trees", "trees"},

@@ -11,7 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STEPS = 20, MARGIN = 24, GAP = 14, TITLE = 44, HEADING = 40, NAME = 7, LARGE = 14, SMALL = 9, FEW = 20 };
+enum {
+    STEPS = 20,
+    MARGIN = 24,
+    GAP = 14,
+    TITLE = 44,
+    HEADING = 40,
+    NAME = 7,
+    LARGE = 14,
+    SMALL = 9,
+    PLACE = 4,
+    FEW = 20
+};
 #define DARK 0x14488f
 
 /* The attentions of one kind, and how large their fields are. */
@@ -21,6 +32,7 @@ typedef struct block {
     const lab_token_name *queries, *keys;
     size_t layers, heads, rows, columns;
     double cell, left, bottom; /* left of the fields, below the last: room for names */
+    bool places;               /* of a picture, of which there are many: each field has a scale of its own */
 } block;
 
 typedef struct picture {
@@ -48,17 +60,36 @@ static int step_of(float weight) {
     return step > STEPS ? STEPS : step;
 }
 
+/* Of a token's weights most are near 0 where keys are many. */
+static float largest(const block *b, const float *weights) {
+    float most = 0;
+    for (size_t i = 0; i < b->rows * b->columns; i++)
+        most = weights[i] > most ? weights[i] : most;
+    return most;
+}
+
+/* Cells beside this one in its row that are drawn with it. */
+static size_t run_length(const block *b, const float *weights, float scale, size_t i) {
+    size_t length = 1;
+    while (b->places && (i + length) % b->columns != 0 &&
+           step_of(weights[i + length] / scale) == step_of(weights[i] / scale))
+        length++;
+    return length;
+}
+
 static void draw_field(FILE *out, const block *b, const float *weights) {
     fprintf(out, "<rect width=\"%zu\" height=\"%zu\" fill=\"none\" stroke=\"#%06x\" stroke-width=\"%.3g\"/>",
             b->columns, b->rows, LAB_FAINT, 1 / b->cell);
+    const float scale = b->places ? largest(b, weights) : 1;
     for (int step = 1; step <= STEPS; step++) {
         bool any = false;
-        for (size_t i = 0; i < b->rows * b->columns; i++) {
-            if (step_of(weights[i]) != step)
+        for (size_t i = 0, length = 1; i < b->rows * b->columns; i += length) {
+            length = run_length(b, weights, scale, i);
+            if (step_of(weights[i] / scale) != step)
                 continue;
             if (!any)
                 fprintf(out, "<path fill-opacity=\"%.3g\" d=\"", (double)step / STEPS);
-            fprintf(out, "M%zu %zuh1v1h-1z", i % b->columns, i / b->columns);
+            fprintf(out, "M%zu %zuh%zuv1h-%zuz", i % b->columns, i / b->columns, length, length);
             any = true;
         }
         fputs(any ? "\"/>" : "", out);
@@ -67,6 +98,8 @@ static void draw_field(FILE *out, const block *b, const float *weights) {
 
 static void name_queries(FILE *out, const block *b) {
     for (size_t i = 0; i < b->rows; i++) {
+        if (b->queries[i].text[0] == '\0')
+            continue;
         fprintf(out, "<text x=\"-5\" y=\"%.2f\" text-anchor=\"end\">", b->cell * ((double)i + 0.5) + 3);
         lab_svg_text(out, b->queries[i].text);
         fputs("</text>", out);
@@ -76,6 +109,8 @@ static void name_queries(FILE *out, const block *b) {
 static void name_keys(FILE *out, const block *b) {
     for (size_t i = 0; i < b->columns; i++) {
         const double x = b->cell * ((double)i + 0.5) + 3, y = b->cell * (double)b->rows + 5;
+        if (b->keys[i].text[0] == '\0')
+            continue;
         fprintf(out, "<text transform=\"translate(%.2f %.2f) rotate(-90)\" text-anchor=\"end\">", x, y);
         lab_svg_text(out, b->keys[i].text);
         fputs("</text>", out);
@@ -104,6 +139,11 @@ static void draw_layer(const picture *p, const block *b, const lab_attention_map
                 b->heading, map->layer + 1, h + 1);
         if (h == 0)
             name_queries(p->out, b);
+        if (b->places) {
+            fprintf(p->out, "<text x=\"%.2f\" y=\"-3\" text-anchor=\"end\" fill=\"#%06x\">to %.2g</text>",
+                    b->cell * (double)b->columns, LAB_MUTED,
+                    (double)largest(b, map->weights + h * map->queries * map->keys));
+        }
         if (map->layer + 1 == b->layers)
             name_keys(p->out, b);
         fprintf(p->out, "<g transform=\"scale(%g)\" fill=\"#%06x\">", b->cell, DARK);
@@ -140,7 +180,9 @@ static bool measure(block *b, const lab_attention_maps *maps) {
     }
     if (b->layers == 0)
         return false;
-    b->cell = b->rows <= FEW && b->columns <= FEW ? LARGE : SMALL;
+    const size_t most = b->rows > b->columns ? b->rows : b->columns;
+    b->places = most > LAB_ATTENTION_MOST_TOKENS;
+    b->cell = most <= FEW ? LARGE : b->places ? PLACE : SMALL;
     b->left = MARGIN + 54 + NAME * (double)longest(b->queries, b->rows);
     b->bottom = 10 + NAME * (double)longest(b->keys, b->columns) + 16;
     return true;
@@ -148,23 +190,25 @@ static bool measure(block *b, const lab_attention_maps *maps) {
 
 /* ---- the picture ---- */
 
-static void draw_scale(const picture *p) {
+static void draw_scale(const picture *p, bool places) {
     fprintf(p->out, "<text x=\"%d\" y=\"%g\">rows: queries, columns: keys; weight 0</text>", MARGIN, p->top + 13);
     for (int step = 0; step <= STEPS; step++) {
         fprintf(p->out, "<rect x=\"%d\" y=\"%g\" width=\"6\" height=\"10\" fill=\"#%06x\" fill-opacity=\"%.3g\"/>",
                 MARGIN + 226 + 6 * step, p->top + 5, DARK, (double)step / STEPS);
     }
-    fprintf(p->out, "<text x=\"%d\" y=\"%g\">1</text>\n", MARGIN + 232 + 6 * (STEPS + 1), p->top + 13);
+    fprintf(p->out, "<text x=\"%d\" y=\"%g\">%s</text>\n", MARGIN + 232 + 6 * (STEPS + 1), p->top + 13,
+            places ? "the number above the field" : "1");
 }
 
 static void draw(FILE *out, const lab_attention_maps *maps, block *blocks, size_t count, const char *title) {
     picture p = {out, TITLE};
     double width = 440, height = TITLE + 2 * MARGIN;
-    bool there[3];
+    bool there[3], places = false;
     for (size_t i = 0; i < count; i++) {
         there[i] = measure(&blocks[i], maps);
         width = there[i] && block_width(&blocks[i]) > width ? block_width(&blocks[i]) : width;
         height += there[i] ? block_height(&blocks[i]) : 0;
+        places = places || (there[i] && blocks[i].places);
     }
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
@@ -181,7 +225,7 @@ static void draw(FILE *out, const lab_attention_maps *maps, block *blocks, size_
     for (size_t i = 0; i < count; i++)
         if (there[i])
             draw_block(&p, &blocks[i], maps);
-    draw_scale(&p);
+    draw_scale(&p, places);
     fputs("</svg>\n", out);
 }
 

@@ -4,6 +4,7 @@
 #include "kinds/class_parts.h"
 #include "samples/portrait.h"
 #include "task/images/cifar10.h"
+#include "task/images/picture_input.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -115,5 +116,6 @@ const lab_task_class lab_images_class = {
     .curves = &curves,
     .turns = "along an axis",
     .speed_note = "Tokens are the places of the grid that the encoder reads." LAB_MEMORY_NOTE,
+    .read_input = lab_picture_input,
     .no_generate = "classifies images and generates nothing: 'locus eval' names what pictures show",
 };

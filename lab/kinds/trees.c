@@ -178,5 +178,6 @@ const lab_task_class lab_trees_class = {
     .bins = &lab_bins_of_trees,
     .turns = "along the order or down a branch",
     .speed_note = LAB_PAIR_SPEED_NOTE,
-    .generate = "trees: give -n",
+    .read_input = lab_tree_typed,
+    .generate = "trees: give --input, or -n",
 };

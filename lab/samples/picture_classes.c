@@ -3,31 +3,18 @@
 #include "samples/picture_classes.h"
 
 #include "io/fail.h"
-#include "io/picture/picture.h"
-#include "io/picture/picture_scale.h"
 #include "task/images/augment.h"
 #include "task/images/own_pictures.h"
+#include "task/images/picture_input.h"
 
 #include <stdlib.h>
 
-/* A picture's pixels, three channels one after another, normalised as in training; brought to the model's size where
- * the training's pictures were. */
+/* Normalised as in training. */
 static locus_status read_picture(const char *path, size_t side, bool scales, uint8_t *planes, float *image,
                                  locus_error *error) {
-    lab_picture picture;
-    locus_status status = lab_picture_read(&picture, path, error);
-    if (status != LOCUS_OK)
-        return status;
-    if (!scales && (picture.width != side || picture.height != side)) {
-        status = lab_fail(error, LOCUS_ERROR_IO, NULL,
-                          "'%s' is %zu×%zu pixels: scale or cut it to the %zu×%zu that the model was trained on", path,
-                          picture.width, picture.height, side, side);
-    }
-    if (status == LOCUS_OK)
-        status = lab_picture_scale(&picture, side, planes, error);
+    const locus_status status = lab_picture_planes(path, side, scales, planes, error);
     if (status == LOCUS_OK)
         lab_image_normalise(planes, side, image);
-    lab_picture_free(&picture);
     return status;
 }
 

@@ -81,4 +81,12 @@ char *lab_tree_string(const lab_tree *tree, char *const *names);
  * parts. SPEC with the offset of what is wrong. */
 locus_status lab_tree_parse(lab_tree *tree, const char *text, locus_error *error);
 
+/* The same of symbols that have names, of any characters but blanks and parentheses: `find` has a name's symbol, NONE
+ * for what is none. */
+typedef struct lab_tree_names {
+    int32_t (*find)(const void *context, const char *name, size_t bytes);
+    const void *context;
+} lab_tree_names;
+locus_status lab_tree_parse_named(lab_tree *tree, const char *text, const lab_tree_names *names, locus_error *error);
+
 #endif

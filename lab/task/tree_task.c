@@ -28,7 +28,7 @@
 #define MOST_NODES 1e6 /* that the trees of a task may have on the average, at six deviations above the mean depth */
 
 enum { C3_ELEMENTS = 3, C3_OPERATOR = LAB_TREE_C3_SYMBOLS };
-enum { OPS_LEAVES = 64, OPS_OPERATORS = 60, OPS_EXTRACT = 125, OPS_FLIP_EXTRACT, OPS_TRUNCATE };
+enum { OPS_LEAVES = 64, OPS_OPERATORS = 60, OPS_EXTRACT = 125, OPS_FLIP_EXTRACT, OPS_TRUNCATE, OPS_OPERATIONS = 4 };
 
 /* Trees that one sample after another is made in. */
 typedef struct workshop {
@@ -38,24 +38,49 @@ typedef struct workshop {
     lab_tree input, target, part;
 } workshop;
 
-typedef locus_status sample_maker(workshop *shop, locus_error *error);
+typedef locus_status target_maker(workshop *shop, locus_error *error);
+
+/* A task: what inputs are made of, and what targets are made of these. */
+typedef struct rule {
+    size_t leaves, operators; /* symbols; 0: half of them each */
+    bool commands;            /* inputs are (operation name tree), and no symbol stands twice in the tree */
+    target_maker *make;
+} rule;
 
 static locus_status memory(locus_error *error) {
     return lab_fail_memory(error, "a tree");
 }
 
-/* ---- the tasks ---- */
+/* ---- inputs ---- */
 
-static locus_status draw_input(workshop *shop, size_t leaves, size_t operators, locus_error *error) {
-    const lab_tree_plan plan = {shop->depth, shop->options->trees.arity, {leaves, operators}, false};
-    return lab_tree_draw(&shop->input, &plan, &shop->draws, error);
+static size_t leaves_of(const rule *of, const lab_task_options *options) {
+    return of->leaves > 0 ? of->leaves : options->trees.symbols / 2;
 }
 
-static locus_status make_copy(workshop *shop, locus_error *error) {
-    size_t half = shop->options->trees.symbols / 2;
-    locus_status status = draw_input(shop, half, half, error);
-    if (status != LOCUS_OK)
+static size_t operators_of(const rule *of, const lab_task_options *options) {
+    return of->operators > 0 ? of->operators : options->trees.symbols / 2;
+}
+
+static locus_status draw_input(workshop *shop, const rule *of, locus_error *error) {
+    const lab_tree_plan plan = {shop->depth > 0 && of->commands ? shop->depth - 1 : shop->depth,
+                                shop->options->trees.arity,
+                                {leaves_of(of, shop->options), operators_of(of, shop->options)},
+                                of->commands};
+    const locus_status status = lab_tree_draw(of->commands ? &shop->part : &shop->input, &plan, &shop->draws, error);
+    if (status != LOCUS_OK || !of->commands)
         return status;
+    const int32_t chosen = lab_draw_below(&shop->draws, shop->part.count);
+    const int32_t operation = OPS_EXTRACT + lab_draw_below(&shop->draws, OPS_OPERATIONS);
+    return lab_tree_add(&shop->input, LAB_TREE_NONE, operation) == 0 &&
+                   lab_tree_add(&shop->input, 0, shop->part.nodes[chosen].symbol) > 0 &&
+                   lab_tree_graft(&shop->input, 0, &shop->part, 0, NULL)
+               ? LOCUS_OK
+               : memory(error);
+}
+
+/* ---- targets ---- */
+
+static locus_status make_copy(workshop *shop, locus_error *error) {
     return lab_tree_graft(&shop->target, LAB_TREE_NONE, &shop->input, 0, NULL) ? LOCUS_OK : memory(error);
 }
 
@@ -79,9 +104,6 @@ static int32_t c3_value(const void *context, const lab_tree *from, int32_t node)
 
 static locus_status make_c3(workshop *shop, locus_error *error) {
     const lab_tree_cut reduce = {c3_value, NULL};
-    locus_status status = draw_input(shop, C3_ELEMENTS, 1, error);
-    if (status != LOCUS_OK)
-        return status;
     return lab_tree_graft(&shop->target, LAB_TREE_NONE, &shop->input, 0, &reduce) ? LOCUS_OK : memory(error);
 }
 
@@ -89,27 +111,29 @@ static int32_t own_symbol(const void *context, const lab_tree *from, int32_t nod
     return node == *(const int32_t *)context ? from->nodes[node].symbol : LAB_TREE_NONE;
 }
 
+/* The node that a command's input names; NONE: there is none of that name. */
+static int32_t named_node(const lab_tree *input) {
+    const int32_t name = input->nodes[0].first;
+    int32_t node = (int32_t)input->count - 1;
+    while (node > 0 && (node == name || input->nodes[node].symbol != input->nodes[name].symbol))
+        node--;
+    return node > 0 ? node : LAB_TREE_NONE;
+}
+
 static locus_status make_ops(workshop *shop, locus_error *error) {
-    const lab_tree_plan plan = {
-        shop->depth > 0 ? shop->depth - 1 : 0, shop->options->trees.arity, {OPS_LEAVES, OPS_OPERATORS}, true};
-    locus_status status = lab_tree_draw(&shop->part, &plan, &shop->draws, error);
-    if (status != LOCUS_OK)
-        return status;
-    int32_t chosen = lab_draw_below(&shop->draws, shop->part.count);
-    int32_t operation = OPS_EXTRACT + lab_draw_below(&shop->draws, 4);
+    const int32_t operation = shop->input.nodes[0].symbol, chosen = named_node(&shop->input);
     const lab_tree_cut truncate = {own_symbol, &chosen};
-    bool extract = operation == OPS_EXTRACT || operation == OPS_FLIP_EXTRACT;
-    bool made = lab_tree_add(&shop->input, LAB_TREE_NONE, operation) == 0 &&
-                lab_tree_add(&shop->input, 0, shop->part.nodes[chosen].symbol) > 0 &&
-                lab_tree_graft(&shop->input, 0, &shop->part, 0, NULL) &&
-                lab_tree_graft(&shop->target, LAB_TREE_NONE, &shop->part, extract ? chosen : 0,
-                               operation == OPS_TRUNCATE ? &truncate : NULL);
-    if (!made)
+    const bool extract = operation == OPS_EXTRACT || operation == OPS_FLIP_EXTRACT;
+    if (!lab_tree_graft(&shop->target, LAB_TREE_NONE, &shop->input, extract ? chosen : shop->input.nodes[0].last,
+                        operation == OPS_TRUNCATE ? &truncate : NULL))
         return memory(error);
     if (operation == OPS_FLIP_EXTRACT)
         lab_tree_mirror(&shop->target);
     return LOCUS_OK;
 }
+
+static const rule copy_rule = {.make = make_copy}, reorder_rule = {.make = make_reorder},
+                  c3_rule = {C3_ELEMENTS, 1, false, make_c3}, ops_rule = {OPS_LEAVES, OPS_OPERATORS, true, make_ops};
 
 /* ---- children of an output token ---- */
 
@@ -219,6 +243,12 @@ static locus_status append(side *to, size_t sample, const lab_tree *tree, lab_or
     return status;
 }
 
+static void workshop_close(workshop *shop) {
+    lab_tree_destroy(&shop->input);
+    lab_tree_destroy(&shop->target);
+    lab_tree_destroy(&shop->part);
+}
+
 /* ⌊N(mean, deviation)⌋, at least 0. */
 static size_t draw_depth(lab_draws *draws, const lab_task_options *options) {
     double depth =
@@ -227,20 +257,21 @@ static size_t draw_depth(lab_draws *draws, const lab_task_options *options) {
     return depth < 0.0 ? 0 : depth > LAB_TREE_MOST_DEPTH ? LAB_TREE_MOST_DEPTH : (size_t)depth;
 }
 
-static locus_status make_sample(workshop *shop, sample_maker *make, const lab_draw *draw, size_t sample,
+static locus_status make_sample(workshop *shop, const rule *of, const lab_draw *draw, size_t sample,
                                 locus_error *error) {
     shop->draws.random = (locus_random){draw->seed, LAB_PURPOSE_DATA + (uint32_t)draw->which, (uint32_t)sample};
     shop->depth = draw_depth(&shop->draws, draw->options);
     lab_tree_clear(&shop->input);
     lab_tree_clear(&shop->target);
-    return make(shop, error);
+    const locus_status status = draw_input(shop, of, error);
+    return status == LOCUS_OK ? of->make(shop, error) : status;
 }
 
-static locus_status generate(lab_dataset *set, const lab_draw *draw, sample_maker *make, locus_error *error) {
+static locus_status generate(lab_dataset *set, const lab_draw *draw, const rule *of, locus_error *error) {
     workshop shop = {.options = draw->options};
     side input = {&set->input_offsets, &set->input, &set->input_tree, 0};
     side target = {&set->target_offsets, &set->target, &set->target_tree, 0};
-    locus_status status = check(draw, make == make_ops, error);
+    locus_status status = check(draw, of->commands, error);
     if (status != LOCUS_OK)
         return status;
     set->samples = draw->samples;
@@ -251,28 +282,118 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, sample_make
     status = reserve(&input, 1, error);
     status = status == LOCUS_OK ? reserve(&target, 1, error) : status;
     for (size_t i = 0; status == LOCUS_OK && i < draw->samples; i++) {
-        status = make_sample(&shop, make, draw, i, error);
+        status = make_sample(&shop, of, draw, i, error);
         status = status == LOCUS_OK ? append(&input, i, &shop.input, LAB_ORDER_BREADTH, error) : status;
         status = status == LOCUS_OK ? append(&target, i, &shop.target, draw->options->trees.order, error) : status;
     }
-    lab_tree_destroy(&shop.input);
-    lab_tree_destroy(&shop.target);
-    lab_tree_destroy(&shop.part);
+    workshop_close(&shop);
     return status;
 }
 
 locus_status lab_tree_copy(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    return generate(set, draw, make_copy, error);
+    return generate(set, draw, &copy_rule, error);
 }
 
 locus_status lab_tree_reorder(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    return generate(set, draw, make_reorder, error);
+    return generate(set, draw, &reorder_rule, error);
 }
 
 locus_status lab_tree_c3(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    return generate(set, draw, make_c3, error);
+    return generate(set, draw, &c3_rule, error);
 }
 
 locus_status lab_tree_ops(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    return generate(set, draw, make_ops, error);
+    return generate(set, draw, &ops_rule, error);
+}
+
+/* ---- an input as it is typed ---- */
+
+static const rule *rule_of(const lab_task *task) {
+    return task->generate == lab_tree_copy      ? &copy_rule
+           : task->generate == lab_tree_reorder ? &reorder_rule
+           : task->generate == lab_tree_c3      ? &c3_rule
+                                                : &ops_rule;
+}
+
+static locus_status check_node(const workshop *shop, const rule *of, const lab_tree_node *node, locus_error *error) {
+    const size_t leaves = leaves_of(of, shop->options), symbols = leaves + operators_of(of, shop->options);
+    size_t children = 0;
+    if (node->symbol < 1 || (size_t)node->symbol > symbols) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
+                        "%d is no symbol of a tree: leaves are 1 to %zu, operators %zu to %zu", (int)node->symbol,
+                        leaves, leaves + 1, symbols);
+    }
+    for (int32_t child = node->first; child >= 0; child = shop->input.nodes[child].next)
+        children++;
+    const size_t wanted = (size_t)node->symbol > leaves ? shop->options->trees.arity : 0;
+    return children == wanted
+               ? LOCUS_OK
+               : lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
+                          "%d has %zu children, and the task's trees have %zu there: leaves are 1 to %zu, "
+                          "operators %zu to %zu",
+                          (int)node->symbol, children, wanted, leaves, leaves + 1, symbols);
+}
+
+/* (operation name tree). */
+static locus_status check_command(const workshop *shop, locus_error *error) {
+    const lab_tree_node *nodes = shop->input.nodes, *root = &nodes[0];
+    bool seen[OPS_LEAVES + OPS_OPERATORS + 1] = {false}, twice = false;
+    const bool good = root->symbol >= OPS_EXTRACT && root->symbol < OPS_EXTRACT + OPS_OPERATIONS && root->first >= 0 &&
+                      nodes[root->first].first < 0 && nodes[root->first].next == root->last &&
+                      root->last != root->first && named_node(&shop->input) != LAB_TREE_NONE;
+    for (size_t i = 1; i < shop->input.count; i++) {
+        const int32_t symbol = nodes[i].symbol;
+        const bool counts = (int32_t)i != root->first && symbol > 0 && symbol <= OPS_LEAVES + OPS_OPERATORS;
+        twice = twice || (counts && seen[symbol]);
+        seen[counts ? symbol : 0] = true;
+    }
+    return good && !twice
+               ? LOCUS_OK
+               : lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
+                          "give (operation name tree): an operation %d to %d, a leaf that names a node of the "
+                          "tree, and a tree in which no symbol stands twice",
+                          OPS_EXTRACT, OPS_EXTRACT + OPS_OPERATIONS - 1);
+}
+
+static locus_status check_typed(const workshop *shop, const rule *of, locus_error *error) {
+    locus_status status = of->commands ? check_command(shop, error) : LOCUS_OK;
+    for (size_t i = 0; status == LOCUS_OK && i < shop->input.count; i++) {
+        const bool command = of->commands && (i == 0 || (int32_t)i == shop->input.nodes[0].first);
+        status = command ? LOCUS_OK : check_node(shop, of, &shop->input.nodes[i], error);
+    }
+    return status;
+}
+
+static locus_status add_typed(lab_dataset *set, const workshop *shop, locus_error *error) {
+    side input = {&set->input_offsets, &set->input, &set->input_tree, 0};
+    side target = {&set->target_offsets, &set->target, &set->target_tree, 0};
+    set->samples = 1;
+    set->input_offsets = calloc(2, sizeof *set->input_offsets);
+    set->target_offsets = calloc(2, sizeof *set->target_offsets);
+    if (set->input_offsets == NULL || set->target_offsets == NULL)
+        return lab_fail_memory(error, "an input");
+    const locus_status status = append(&input, 0, &shop->input, LAB_ORDER_BREADTH, error);
+    return status == LOCUS_OK ? append(&target, 0, &shop->target, shop->options->trees.order, error) : status;
+}
+
+locus_status lab_tree_typed(lab_dataset *set, const lab_task *task, const lab_task_options *options, const char *text,
+                            locus_error *error) {
+    const rule *of = rule_of(task);
+    workshop shop = {.options = options};
+    locus_error local;
+    *set = (lab_dataset){0};
+    locus_status status = lab_tree_parse(&shop.input, text, &local);
+    if (status != LOCUS_OK)
+        status =
+            lab_fail(error, status == LOCUS_ERROR_SPEC ? LOCUS_ERROR_ARGUMENT : status, "input", "%s", local.message);
+    if (status == LOCUS_OK)
+        status = check_typed(&shop, of, error);
+    if (status == LOCUS_OK)
+        status = of->make(&shop, error);
+    if (status == LOCUS_OK)
+        status = add_typed(set, &shop, error);
+    if (status != LOCUS_OK)
+        lab_dataset_destroy(set);
+    workshop_close(&shop);
+    return status;
 }

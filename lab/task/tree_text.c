@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Text of which only what fits is kept, while its full length is counted. */
 typedef struct slip {
@@ -78,7 +79,7 @@ static locus_status fail_at(locus_error *error, const char *text, const char *at
 }
 
 /* A symbol at *text, which then points behind it; NONE: there is none, or it is too large. */
-static int32_t read_symbol(const char **text) {
+static int32_t read_number(const char **text) {
     const char *at = *text;
     int64_t value = 0;
     while (*at >= '0' && *at <= '9' && value <= INT32_MAX)
@@ -86,6 +87,15 @@ static int32_t read_symbol(const char **text) {
     bool good = at != *text && value <= INT32_MAX;
     *text = good ? at : *text;
     return good ? (int32_t)value : LAB_TREE_NONE;
+}
+
+static int32_t read_symbol(const char **text, const lab_tree_names *names) {
+    const size_t bytes = strcspn(*text, " \t\r\n()");
+    if (names == NULL)
+        return read_number(text);
+    const int32_t symbol = bytes > 0 ? names->find(names->context, *text, bytes) : LAB_TREE_NONE;
+    *text += symbol >= 0 ? bytes : 0;
+    return symbol;
 }
 
 static const char *skip(const char *text) {
@@ -96,7 +106,7 @@ static const char *skip(const char *text) {
 
 /* `open` is the inner node whose children are being read; one that has been opened and not been given its symbol yet is
  * never in the tree, since the symbol comes right behind the parenthesis. */
-locus_status lab_tree_parse(lab_tree *tree, const char *text, locus_error *error) {
+locus_status lab_tree_parse_named(lab_tree *tree, const char *text, const lab_tree_names *names, locus_error *error) {
     const char *at = skip(text);
     int32_t open = LAB_TREE_NONE;
     lab_tree_clear(tree);
@@ -110,7 +120,7 @@ locus_status lab_tree_parse(lab_tree *tree, const char *text, locus_error *error
         }
         bool inner = *at == '(';
         at = inner ? skip(at + 1) : at;
-        int32_t symbol = read_symbol(&at);
+        int32_t symbol = read_symbol(&at, names);
         if (symbol < 0)
             return fail_at(error, text, at, inner || open < 0 ? "a symbol" : "a child or ')'");
         int32_t made = lab_tree_add(tree, open, symbol);
@@ -120,4 +130,8 @@ locus_status lab_tree_parse(lab_tree *tree, const char *text, locus_error *error
         at = skip(at);
     } while (open >= 0);
     return *at == '\0' ? LOCUS_OK : fail_at(error, text, at, "the end: a tree has one root");
+}
+
+locus_status lab_tree_parse(lab_tree *tree, const char *text, locus_error *error) {
+    return lab_tree_parse_named(tree, text, NULL, error);
 }

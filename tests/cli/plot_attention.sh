@@ -37,6 +37,9 @@ printf '4 2 6\n' >word.txt
 "$locus" plot attention words --sample 3 -o third.svg && "$locus" plot attention words -o first.svg || fail "samples"
 cmp -s first.svg third.svg && fail "all samples look alike"
 "$locus" plot attention trees --sample 2 -o trees.svg && drawn trees.svg 12 '>start<' || fail "trees"
+# A sample of the test set, typed, is that sample.
+tree=$("$locus" generate trees -n 2 | sed -n 's/^input  //p' | tail -n 1)
+"$locus" plot attention trees --input "$tree" -o typed.svg && cmp -s trees.svg typed.svg || fail "the tree $tree is not sample 2"
 "$locus" plot attention sums --input '?d=12+7; ' -o sums.svg && drawn sums.svg 4 '>␣<' '>+<' || fail "sums"
 # Heads stand side by side, layers one below the other, and the keys are named below the last layer only.
 sed -n 's/^.*<g transform="translate(\([0-9.]*\) \([0-9.]*\))"><title>.*layer \([0-9]*\), head \([0-9]*\)<.*/\3 \4 \1 \2/p' sums.svg | awk '
@@ -65,7 +68,8 @@ awk 'BEGIN { for (i = 0; i < 60; i++) print (i % 2 ? "good day" : "bad <night>")
 
 refuses 1 "'7' is no symbol: give numbers from 1 to 6" "$locus" plot attention words --input '7' -o no.svg
 refuses 1 "the word is empty" "$locus" plot attention words --input ' ' -o no.svg
-refuses 1 "sample's\|samples are no text: --sample N" "$locus" plot attention trees --input '(1 2 3)' -o no.svg
+refuses 1 "1 has 2 children, and the task's trees have 0 there" "$locus" plot attention trees --input '(1 2 3)' -o no.svg
+refuses 1 "sample 31 is asked for, the set has 6" "$locus" plot attention labels --data labels.tsv --sample 31 -o no.svg
 refuses 1 "addition knows only" "$locus" plot attention sums --input 'Z' -o no.svg
 refuses 1 "no arguments" "$locus" plot attention lists --input '[MAX ]' -o no.svg
 refuses 1 "has no samples of a size that can be drawn" "$locus" plot attention text -o no.svg

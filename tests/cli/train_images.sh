@@ -55,6 +55,10 @@ grep -q '"tokens_seen":[[:space:]]*24000,' train.json || fail "8 epochs of 30 im
 recorded=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' train.json)
 measured=$(sed -n 's/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' eval.json)
 [ -n "$recorded" ] && [ "$recorded" = "$measured" ] || fail "eval says '$measured', the run '$recorded'"
+# 100 places, of which the rows are named, each field by its own scale.
+"$locus" plot attention first --data data --sample 5 -o places.svg || fail "plot attention"
+[ "$(grep -c 'layer [12], head [12]</title>' places.svg)" = 4 ] && grep -q '>row 10</text>' places.svg &&
+    [ "$(grep -o '>to [0-9.e-]*</text>' places.svg | wc -l)" = 4 ] || fail "places: $(grep -o '>[^<]*</text>' places.svg | head -40)"
 "$locus" eval first --data data >eval.txt
 scores eval.json eval.txt 'set|samples|accuracy|loss|chance' ''
 "$locus" runs | grep -q ' cifar10  *algebraic.* –  *0 ' || fail "images have no embedding: $("$locus" runs)"

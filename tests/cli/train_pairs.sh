@@ -33,6 +33,14 @@ same_as_task() { # TASK OPTIONS ENCODING
 same_as_task reverse "--length 6" rope
 same_as_task tree-reorder "--depth 3 --order depth" "algebraic(group=tree:2)"
 "$locus" generate own-tree-reorder --test test.jsonl -n 2 | grep -c '^input  (\{0,1\}[0-9]' | grep -q 2 || fail "no trees are decoded"
+# A tree as it is printed is the tree that is typed; what it may be is the training set's.
+"$locus" generate task-tree-reorder -n 2 | sed -n '5,$p' >drawn
+tree=$(sed -n 's/^input  //p' drawn)
+"$locus" generate task-tree-reorder --input "$tree" | cmp - drawn || fail "$tree is decoded otherwise than it was drawn: $(cat drawn)"
+"$locus" generate own-tree-reorder --input "$tree" | head -1 | grep -qxF "input  $tree" || fail "$tree of own pairs"
+"$locus" plot attention own-tree-reorder --input "$tree" -o tree.svg && grep -q '>start<' tree.svg || fail "plot attention of a tree"
+refuses 2 "a node has 3 children, and in the training set none more than 2" "$locus" generate own-tree-reorder --input '(11 1 2 3)'
+refuses 2 "character 5 of a tree" "$locus" generate own-tree-reorder --input '(11 999 2)'
 "$locus" runs show own-tree-reorder --json | grep -q 'depth:' || fail "no scores by depth"
 
 # Texts: copy a to b, character by character.
@@ -60,7 +68,12 @@ grep -q '"tokens":"characters"' runs/whole/vocabulary.json || fail "the vocabula
 "$locus" eval whole --test texts.jsonl | grep -q '^test *200 ' || fail "eval of another file"
 "$locus" generate whole --input 'aaé1' >said 2>err || fail "generate: $(cat err)"
 head -1 said | grep -qx 'input  aaé1' || fail "generate: $(cat said)"
-refuses 1 "an input alone has no target" "$locus" plot attention whole --input 'aaé1' -o no.svg
+# What has no target is read by the decoder as the model itself decodes it.
+"$locus" plot attention whole --input 'aaé1' -o typed.svg || fail "plot attention of a text"
+made=$(sed -n 's/^output //p' said)
+for c in start a é 1 $(printf '%s' "$made" | sed 's/./& /g'); do
+    grep -q ">$c</text>" typed.svg || fail "'$made' of 'aaé1' is drawn without '$c'"
+done
 "$locus" plot attention whole --sample 2 --data texts.jsonl -o map.svg && [ -s map.svg ] || fail "plot attention of a sample"
 ! grep -q '^target' said || fail "generate knows a target: $(cat said)"
 "$locus" generate whole --data texts.jsonl -n 2 --json | grep -q '"target_text":' || fail "generate from the data"
@@ -96,6 +109,7 @@ END
     fail "varies: $(cat err)"
 grep -q 'nothing is decoded: one symbol has now more' err || fail "it is not said that nothing is decoded: $(cat err)"
 refuses 1 "say how they grow" "$locus" generate varies --test varies.jsonl
+refuses 1 "do not grow from their symbols" "$locus" plot attention varies --input 1 -o no.svg
 
 printf '{"input": [1], "target": [1]}\n{"input": [1], "target": "b"}\n' >broken.jsonl
 refuses 1 "'broken.jsonl', line 2: \"target\" needs an array of ids" "$locus" train --task pairs --data broken.jsonl --encoding none
@@ -108,6 +122,6 @@ refuses 2 "data make: pairs reads samples of your own" "$locus" data make pairs 
 refuses 2 "give --input, or --test" "$locus" generate whole
 refuses 2 "--test is for own pairs" "$locus" generate task-reverse --test test.jsonl
 refuses 2 "the input has no token" "$locus" generate whole --input ''
-refuses 2 "inputs of this run are trees" "$locus" generate own-tree-reorder --input '1 2'
+refuses 2 "a tree has one root" "$locus" generate own-tree-reorder --input '1 2'
 refuses 2 "--lengths is for words" "$locus" eval whole --test texts.jsonl --lengths 3
 refuses 2 "--digits is for problems; pairs is of own pairs" "$locus" train --task pairs --data one.jsonl --encoding none --digits 3

@@ -45,6 +45,13 @@ trained=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.]*\).*/\1/p' ow
 "$locus" eval own --test all | grep -q '^test *62 ' || fail "eval of another folder"
 "$locus" eval own all/red/03.ppm all/green/21.png >said 2>err || fail "eval of pictures: $(cat err)"
 grep -qE '^all/red/03.ppm +(red|green|blue) [0-9.]+ %' said || fail "eval of pictures: $(cat said)"
+# Places of the grid look at each other: 3 × 3 of them at side 11.
+"$locus" plot attention own --input all/red/03.ppm -o places.svg || fail "plot attention of a picture"
+[ "$(grep -c 'layer 1, head [12]</title>' places.svg)" = 2 ] && [ "$(grep -o '>3,3</text>' places.svg | wc -l)" = 3 ] ||
+    fail "not 3 × 3 places in two heads: $(grep -o '>[^<]*</text>' places.svg | head -30)"
+"$locus" plot attention own --data all --sample 6 -o sample.svg && [ -s sample.svg ] || fail "plot attention of a sample"
+refuses 1 "sample 7 is asked for, the set has 6" "$locus" plot attention own --data all --sample 7 -o no.svg
+refuses 1 "cannot be read\|cannot open\|No such file" "$locus" plot attention own --input nothing.png -o no.svg
 "$locus" data make images --data all --side 11 --image 0 -o shown.ppm --quiet || fail "data make"
 head -c 9 shown.ppm | grep -q '11 11' || fail "it is not of the model's size"
 

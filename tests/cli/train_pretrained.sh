@@ -30,6 +30,10 @@ encoder good
 "$locus" train $small --pretrained good --name good || fail "fine-tuning"
 "$locus" eval good >before
 
+# The pieces of an expression, drawn of a sample of the test set and of its text.
+"$locus" plot attention good --input '[MAX 1 [MIN 3 4 ] ]' -o pieces.svg || fail "plot attention"
+grep -q '>\[CLS\]</text>' pieces.svg && grep -q '>max</text>' pieces.svg || fail "no pieces are drawn: $(grep -o '<text[^>]*>[^<]*<' pieces.svg | tail -9)"
+
 encoder lacks
 grep -v '^7$' good/vocab.txt >lacks/vocab.txt
 refused lacks "'lacks' has a vocabulary that lacks the characters of '7'"

@@ -5,6 +5,7 @@
 #include "io/fail.h"
 #include "task/own/own_sets.h"
 #include "task/own/pair_vocabulary.h"
+#include "task/symbol_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -156,39 +157,90 @@ locus_status lab_pairs_keep(const lab_task_options *options, uint64_t seed, cons
 
 /* ---- an input as it is typed ---- */
 
-static locus_status typed_set(lab_dataset *set, const lab_pair_vocabulary *of, const lab_own_side *side,
-                              locus_error *error) {
+static locus_status allocate_typed(lab_dataset *set, size_t tokens, bool trees, locus_error *error) {
     set->samples = 1;
     set->input_offsets = calloc(2, sizeof *set->input_offsets);
-    set->input = calloc(side->count + 1, sizeof *set->input);
-    if (set->input_offsets == NULL || set->input == NULL)
+    set->input = calloc(tokens + 1, sizeof *set->input);
+    set->input_tree.parents = trees ? calloc(tokens + 1, sizeof(int32_t)) : NULL;
+    set->input_tree.branches = trees ? calloc(tokens + 1, sizeof(int32_t)) : NULL;
+    if (set->input_offsets == NULL || set->input == NULL ||
+        (trees && (set->input_tree.parents == NULL || set->input_tree.branches == NULL)))
         return lab_fail_memory(error, "an input");
-    set->input_offsets[1] = side->count;
-    lab_pair_encode(of, side, set->input);
-    return lab_pair_vocabulary_lend(of, set, error);
+    set->input_offsets[1] = tokens;
+    return LOCUS_OK;
+}
+
+static locus_status typed_sequence(lab_dataset *set, const lab_pair_vocabulary *of, const char *text,
+                                   locus_error *error) {
+    const lab_own_ids ids = {of->first == 0, of->most};
+    lab_own_side side = {0};
+    locus_status status = lab_own_typed(&side, text, of->kind, of->ids ? &ids : NULL, error);
+    if (status == LOCUS_OK && side.count == 0)
+        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "input", "the input has no token");
+    if (status == LOCUS_OK)
+        status = allocate_typed(set, side.count, false, error);
+    if (status == LOCUS_OK)
+        lab_pair_encode(of, &side, set->input);
+    free(side.ids);
+    free(side.text);
+    return status;
+}
+
+/* The token that is written so; a text may be any. */
+static int32_t find_token(const void *context, const char *name, size_t bytes) {
+    const lab_pair_vocabulary *of = context;
+    int32_t token;
+    char digits[12], *end;
+    if (of->ids) {
+        const bool number = bytes < sizeof digits && name[0] >= '0' && name[0] <= '9';
+        snprintf(digits, sizeof digits, "%.*s", (int)bytes, number ? name : "");
+        const long id = strtol(digits, &end, 10);
+        return number && *end == '\0' && (size_t)id <= of->most && (size_t)id + of->first > 0
+                   ? (int32_t)((size_t)id + of->first)
+                   : LAB_TREE_NONE;
+    }
+    const char *at = name;
+    if (lab_own_next(of->kind, &at, name + bytes).bytes != bytes)
+        return LAB_TREE_NONE; /* more than one character, or byte */
+    const lab_own_side side = {.text = (char *)name, .bytes = bytes, .count = 1};
+    lab_pair_encode(of, &side, &token);
+    return token;
+}
+
+/* "(a b c)", by the names of tokens, level by level. */
+static locus_status typed_tree(lab_dataset *set, const lab_pair_vocabulary *of, const char *text, locus_error *error) {
+    const lab_tree_names names = {find_token, of};
+    lab_tree tree = {0};
+    locus_error local;
+    locus_status status = lab_tree_parse_named(&tree, text, &names, &local);
+    if (status != LOCUS_OK) {
+        status = lab_fail(error, status == LOCUS_ERROR_SPEC ? LOCUS_ERROR_ARGUMENT : status, "input",
+                          "%s; a tree is written as (a b c), with tokens of the training set", local.message);
+    }
+    for (size_t i = 0; status == LOCUS_OK && i < tree.count; i++)
+        if (tree.nodes[i].branch > 0 && (size_t)tree.nodes[i].branch > of->arity)
+            status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
+                              "a node has %d children, and in the training set none more than %zu",
+                              (int)tree.nodes[i].branch, of->arity);
+    if (status == LOCUS_OK)
+        status = allocate_typed(set, tree.count, true, error);
+    if (status == LOCUS_OK)
+        lab_tree_write(&tree, LAB_ORDER_BREADTH, set->input, set->input_tree.parents, set->input_tree.branches);
+    lab_tree_destroy(&tree);
+    return status;
 }
 
 locus_status lab_pairs_typed(lab_dataset *set, const lab_task_options *options, const char *text, locus_error *error) {
     lab_pair_vocabulary of;
-    lab_own_side side = {0};
     *set = (lab_dataset){0};
     locus_status status = lab_pair_vocabulary_recall(&of, options->kept, error);
     if (status != LOCUS_OK)
         return status;
-    const lab_own_ids ids = {of.first == 0, of.most};
-    if (of.trees)
-        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
-                          "inputs of this run are trees: name a file of them with --test");
-    else
-        status = lab_own_typed(&side, text, of.kind, of.ids ? &ids : NULL, error);
-    if (status == LOCUS_OK && side.count == 0)
-        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "input", "the input has no token");
+    status = of.trees ? typed_tree(set, &of, text, error) : typed_sequence(set, &of, text, error);
     if (status == LOCUS_OK)
-        status = typed_set(set, &of, &side, error);
+        status = lab_pair_vocabulary_lend(&of, set, error);
     if (status != LOCUS_OK)
         lab_dataset_destroy(set);
-    free(side.ids);
-    free(side.text);
     lab_pair_vocabulary_free(&of);
     return status;
 }

@@ -46,8 +46,8 @@ locus_status lab_pairs_look(const lab_task_options *options, uint64_t seed, lab_
 locus_status lab_pairs_keep(const lab_task_options *options, uint64_t seed, const char *folder, locus_error *error);
 
 /* A set of one sample whose input is `text`, cut as the training's texts, or ids between spaces, by the vocabulary in
- * options->kept; its target is not known. ARGUMENT, with the argument "input": the text has none, or one that is
- * unknown. Of sequences only. */
+ * options->kept; of trees "(a b c)", of tokens without blanks and parentheses, which is read level by level. Its target
+ * is not known. ARGUMENT, with the argument "input": the text has no token, or one that can't be. */
 locus_status lab_pairs_typed(lab_dataset *set, const lab_task_options *options, const char *text, locus_error *error);
 
 #endif

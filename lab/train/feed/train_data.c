@@ -41,8 +41,7 @@ static locus_status open_sequences(lab_dataset *set, const lab_draw *draw, locus
     return status;
 }
 
-/* Samples as a pretrained encoder reads them. */
-static locus_status draw_pieces(lab_dataset *set, const lab_draw *draw, const char *folder, locus_error *error) {
+locus_status lab_train_pieces(lab_dataset *set, const lab_draw *draw, const char *folder, locus_error *error) {
     if (folder == NULL) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "pretrained",
                         "the run began from a pretrained encoder: --pretrained names its folder");
@@ -55,13 +54,12 @@ static locus_status draw_pieces(lab_dataset *set, const lab_draw *draw, const ch
         status = lab_fail_file(error, folder, "has a vocabulary of %zu pieces, but an encoder of %zu",
                                lab_tokenizer_vocabulary(tokenizer), draw->options->pieces);
     }
-    if (status == LOCUS_OK)
+    if (status == LOCUS_OK && set->samples == 0)
         status = lab_dataset_generate(set, draw, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_pieces_make(set, tokenizer, draw, error);
-        if (status != LOCUS_OK)
-            lab_dataset_destroy(set);
-    }
+    if (status != LOCUS_OK)
+        lab_dataset_destroy(set);
     lab_tokenizer_close(&tokenizer);
     return status;
 }
@@ -80,7 +78,8 @@ locus_status lab_train_set(lab_dataset *set, const lab_train_config *config, con
     if (draw.task->open_sequences != NULL)
         return open_sequences(set, &draw, error);
     if (config->pretrained_digest != 0)
-        return draw_pieces(set, &draw, request->tokenizer != NULL ? request->tokenizer : config->pretrained, error);
+        return lab_train_pieces(set, &draw, request->tokenizer != NULL ? request->tokenizer : config->pretrained,
+                                error);
     return lab_dataset_generate(set, &draw, error);
 }
 

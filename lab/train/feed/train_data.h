@@ -26,6 +26,10 @@ lab_train_set_request lab_train_set_ask(const lab_train_config *config, lab_set 
 locus_status lab_train_set(lab_dataset *set, const lab_train_config *config, const lab_train_set_request *request,
                            locus_error *error);
 
+/* Samples as a pretrained encoder reads them, by the tokenizer in `folder`: those of the set or, where it is empty, of
+ * the draw. */
+locus_status lab_train_pieces(lab_dataset *set, const lab_draw *draw, const char *folder, locus_error *error);
+
 /* Fills what follows from files: the vocabulary and digest of a text, the digest of files of expressions, and of a
  * pretrained encoder its digest, vocabulary and longest input; the digest of the parameters that it begins with. Does
  * nothing where it has been done, or where there are no files. */
