@@ -104,10 +104,12 @@ static void tell_cut(const result *results, size_t count) {
     }
 }
 
-/* Only whole test sets, decoded as far as the run's own, stand beside its other scores. */
-static bool is_kept(const cli_arguments *arguments, const lab_run *trained) {
+/* Only whole test sets, decoded as far as the run's own, stand beside its other scores; no file that was named in place
+ * of the run's own data. */
+static bool is_kept(const cli_arguments *arguments, const lab_run *trained, const lab_train_config *config) {
     return trained->state == LAB_RUN_DONE && cli_choice(arguments, "set") == 0 && !cli_given_by_user(arguments, "n") &&
-           !cli_given_by_user(arguments, "greedy-samples");
+           !cli_given_by_user(arguments, "greedy-samples") &&
+           (config->task->class->keep == NULL || config->data.path != NULL);
 }
 
 /* A store that may only be read keeps nothing: the scores have been told. */
@@ -153,7 +155,7 @@ static int score_sets(cli_arguments *arguments, const cli_store *store, const la
         tell_cut(results, sets);
     if (status == 0)
         status = cli_flag(arguments, "json") ? print_json(trained, results, sets) : print(trained, results, sets);
-    if (status == 0 && count > 0 && is_kept(arguments, trained))
+    if (status == 0 && count > 0 && is_kept(arguments, trained, config))
         keep(store, trained, means, results, count);
     for (size_t i = 0; results != NULL && i < sets; i++)
         lab_outcome_free(&results[i].outcome);
@@ -222,7 +224,7 @@ static int check(const cli_arguments *arguments, const cli_trained *trained) {
         return cli_usage_error("'%s': pictures are for runs of images, '%s' is of %s", arguments->operands[1],
                                trained->run.name, task->name);
     }
-    static const char *const of_sets[] = {"data", "set", "n"};
+    static const char *const of_sets[] = {"data", "set", "n", "sides"};
     for (size_t i = 0; arguments->operand_count > 1 && i < sizeof of_sets / sizeof *of_sets; i++)
         if (cli_given_by_user(arguments, of_sets[i]))
             return cli_usage_error("--%s is for a set of images: with pictures, leave it out", of_sets[i]);
@@ -280,7 +282,9 @@ const cli_command cli_command_eval = {
         "majority the share of the most common.\n\n"
         "--lengths scores test sets of other sizes: words and trees (--depths) of another mean, a text in windows of "
         "so many tokens,\nsums of numbers of just so many digits, strings of so many letters, expressions of so many "
-        "tokens at most. A finished run\nkeeps these scores ('locus plot lengths' draws them), unless -n, "
+        "tokens at most, of own pairs\nand labelled sequences the test samples whose input has so many tokens, or more "
+        "than half of that. --sides brings test pictures\nto other sides, which the model reads with more or fewer "
+        "places. A finished run\nkeeps these scores ('locus plot lengths' draws them), unless -n, "
         "--greedy-samples, --set change what is scored.\n\n"
         "With pictures (PNG, JPEG, PPM or PGM) a run of images names the three most probable classes of each; those "
         "for cifar10\nhave the size that the model was trained on, own pictures any.\n\n"
@@ -288,6 +292,8 @@ const cli_command cli_command_eval = {
     .examples = "locus eval copy-rope-smoke-s0 --lengths 16,32,64\n"
                 "locus eval tree-copy-depth-rope --depths 5,7\n"
                 "locus eval text-rope --data data/book --lengths 64,128,256,512\n"
+                "locus eval pairs-rope --data pairs.jsonl --lengths 8,16,32\n"
+                "locus eval cifar10-algebraic --sides 32,48,64\n"
                 "locus eval cifar10-algebraic frog.png\n"
                 "locus eval pairs-rope --test others.jsonl\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,

@@ -83,6 +83,10 @@ const char *lab_grouped(double value, char *text, size_t size) {
     return text;
 }
 
+void lab_own_set_length(lab_task_options *of, size_t tokens) {
+    of->within = tokens;
+}
+
 static void cap(size_t *samples, size_t most) {
     *samples = *samples == 0 || *samples > most ? most : *samples;
 }
@@ -128,6 +132,21 @@ const lab_score_column lab_pair_columns[LAB_PAIR_COLUMNS] = {
 };
 
 /* ---- of pictures ---- */
+
+static void set_side(lab_task_options *of, size_t side) {
+    of->pictures.side = side;
+}
+
+const lab_length_axis lab_picture_sides = {
+    .name = "side",
+    .option = "sides",
+    .others = "sides",
+    .label = "side of the test pictures, pixels",
+    .caption = "The same pictures brought to each side; another side is another number of places.",
+    .most = 1024,
+    .set = set_side,
+    .panels = {{"accuracy", "Test accuracy against the side of the pictures", "test accuracy, %"}},
+};
 
 void lab_budget_images(lab_train_config *config) {
     lab_budget_training(config);

@@ -79,6 +79,12 @@ extern const lab_score_column lab_pair_columns[LAB_PAIR_COLUMNS];
 
 /* The classifier of pictures with its training at budget paper; a small one; and what set-up code changes. */
 lab_budget_fill lab_budget_images, lab_budget_images_small, lab_budget_images_code;
+/* The test pictures brought to other sides, which the model reads with as many more or fewer places. */
+#define LAB_PICTURE_SIDES \
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("sides", "S,S,…"), \
+            LAB_HELP("images: the test pictures brought to these sides instead of the trained one"), \
+            .flags = LAB_OPTION_SCORED, .instead_of = "lengths depths")
+extern const lab_length_axis lab_picture_sides;
 /* Steps of an epoch, and epochs, of a training that says how many samples and of which batch. */
 void lab_describe_epochs(const struct cJSON *config, lab_data_facts *facts);
 
@@ -95,6 +101,18 @@ extern const lab_curve_words lab_curves_by_steps, lab_curves_of_sequences;
 extern const lab_bin_words lab_bins_of_trees;
 
 /* ---- own data (task/own/own_sets.h) ---- */
+
+/* Of sequences: their rows of lengths, and the axis, whose caption goes on with `words`. */
+#define LAB_OWN_LENGTH_ROWS \
+    LAB_ROW("longest_input", SIZE, AT(data.trained), .silent = "0", \
+            .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_APART), \
+        LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), .letter = 'l', \
+                .flags = LAB_OPTION_SCORED, .instead_of = "depths sides")
+#define LAB_OWN_LENGTHS(words) \
+    .name = "length", .option = "lengths", .others = "lengths", .label = "tokens of the longest inputs", \
+    .caption = "A point is of the test samples whose input has more than half of that length, and no more. " words, \
+    .most = 1000000, .parts = true, .set = lab_own_set_length
+void lab_own_set_length(lab_task_options *of, size_t tokens);
 
 /* Rows of all such kinds: where the sets are. */
 #define LAB_OWN_ROWS \

@@ -35,7 +35,7 @@ static const lab_option options[] = {
     LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
             .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), .letter = 'l', .flags = LAB_OPTION_SCORED,
-            .instead_of = "depths"),
+            .instead_of = "depths sides"),
 };
 
 /* Of so many tokens at most, and of more than half of them. */

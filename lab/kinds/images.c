@@ -18,6 +18,7 @@ static const lab_option options[] = {
     LAB_ROW("augment", NAMED, AT(augment), LAB_CHOICE("augment", "autoaugment|none"),
             LAB_HELP("images: policy, crop and flip, or as they are"), .names = lab_augmentation_names,
             .silent = "none"),
+    LAB_PICTURE_SIDES,
 };
 
 static size_t classes(const lab_task_options *of) {
@@ -54,6 +55,7 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
         snprintf(facts->data, sizeof facts->data, "%.40s, %s training images",
                  strcmp(task, "cifar10") == 0 ? "CIFAR-10" : task, lab_grouped(train, count, sizeof count));
     }
+    facts->mean_size = LAB_CIFAR10_SIDE;
     lab_describe_epochs(config, facts);
 }
 
@@ -94,6 +96,7 @@ const lab_task_class lab_images_class = {
     LAB_TASKS_AND_OPTIONS,
     .architecture = LAB_IMAGE_CLASSIFIER,
     .compared = "table3",
+    .lengths = &lab_picture_sides,
     .classes = classes,
     .develops_on_test = true,
     .read = true,

@@ -19,6 +19,7 @@ static const lab_option options[] = {
     LAB_ROW("side", SIZE, AT(data.pictures.side), LAB_NUMBER("side", "N", 5, 1024),
             LAB_HELP("own pictures: they are brought to N×N pixels (32)"), .flags = LAB_OPTION_LATER | LAB_OPTION_DATA),
     LAB_OWN_ROWS,
+    LAB_PICTURE_SIDES,
 };
 
 static size_t classes(const lab_task_options *of) {
@@ -74,6 +75,7 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     char count[48];
     (void)task;
     facts->unpublished = true;
+    facts->mean_size = lab_said_number(config, "side");
     if (train > 0) {
         snprintf(facts->data, sizeof facts->data, "%s training pictures of own data in %g classes, side %g",
                  lab_grouped(train, count, sizeof count), lab_said_number(config, "labels"),
@@ -103,6 +105,7 @@ const lab_task_class lab_pictures_class = {
     .name = "own pictures",
     LAB_TASKS_AND_OPTIONS,
     .architecture = LAB_IMAGE_CLASSIFIER,
+    .lengths = &lab_picture_sides,
     .classes = classes,
     .stores_chance = true,
     .budgets = {smoke, quick, lab_budget_images},

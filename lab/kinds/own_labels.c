@@ -19,6 +19,12 @@ static const lab_option options[] = {
             LAB_HELP("own texts: what they are cut into"), .names = lab_token_names, .silent = "words",
             .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_DATA),
     LAB_OWN_ROWS,
+    LAB_OWN_LENGTH_ROWS,
+};
+
+static const lab_length_axis lengths = {
+    LAB_OWN_LENGTHS("Drawn is how many get their label."),
+    .panels = {{"accuracy", "Test accuracy against the length of the inputs", "test accuracy, %"}},
 };
 
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
@@ -38,6 +44,7 @@ static locus_status look(lab_train_config *config, locus_error *error) {
     config->data.labelled.symbols = facts.vocabulary;
     config->data.labelled.classes = facts.classes.count;
     config->data.digest = facts.digest;
+    config->data.trained = facts.trained;
     lab_own_cap(config, facts.samples);
     lab_class_facts_free(&facts);
     return LOCUS_OK;
@@ -80,6 +87,7 @@ static void smoke(lab_train_config *config) {
 static void describe(const struct cJSON *config, const char *task, lab_data_facts *facts) {
     const char *tokens = lab_said_text(config, "tokens"); /* words are not written */
     (void)task;
+    facts->mean_size = lab_said_number(config, "longest_input");
     if (lab_said_number(config, "labels") > 0) {
         snprintf(facts->data, sizeof facts->data, "%g training samples of own data, %g labels, a vocabulary of %g (%s)",
                  lab_said_number(config, "train_samples"), lab_said_number(config, "labels"),
@@ -106,6 +114,7 @@ const lab_task_class lab_labelled_class = {
     .name = "labelled sequences",
     LAB_TASKS_AND_OPTIONS,
     .architecture = LAB_TEXT_CLASSIFIER,
+    .lengths = &lengths,
     .vocabulary = vocabulary,
     .classes = classes,
     .looks_ahead = true,

@@ -21,6 +21,13 @@ static const lab_option options[] = {
             LAB_HELP("own texts: what they are cut into"), .names = lab_token_names, .silent = "words",
             .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_DATA),
     LAB_OWN_ROWS,
+    LAB_OWN_LENGTH_ROWS,
+};
+
+static const lab_length_axis lengths = {
+    LAB_OWN_LENGTHS("Left: token accuracy, teacher-forced; right: whole outputs right by greedy decoding."),
+    .panels = {{"accuracy", "Test accuracy against the length of the inputs", "test accuracy, %"},
+               {"greedy_exact", "Greedy exact matches against the length of the inputs", "greedy exact matches, %"}},
 };
 
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
@@ -46,6 +53,7 @@ static locus_status look(lab_train_config *config, locus_error *error) {
     config->data.pairs.arity = facts.arity;
     config->data.pairs.order = facts.order;
     config->data.digest = facts.digest;
+    config->data.trained = facts.trained;
     config->data.pairs.tokens = facts.ids ? LAB_TOKENS_IDS : config->data.pairs.tokens;
     if (facts.stuck != NULL)
         config->greedy_samples = 0;
@@ -105,6 +113,7 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
         snprintf(facts->title, sizeof facts->title, "%.40s, %s first", task, lab_order_name(facts->order));
     }
     facts->unpublished = true;
+    facts->mean_size = lab_said_number(config, "longest_input");
     if (lab_said_number(config, "symbols") > 0) {
         snprintf(facts->data, sizeof facts->data, "%g training pairs of own %s, a vocabulary of %g (%s)",
                  lab_said_number(config, "train_samples"), trees ? "trees" : "data", lab_said_number(config, "symbols"),
@@ -127,6 +136,7 @@ const lab_task_class lab_pairs_class = {
     .name = "own pairs",
     LAB_TASKS_AND_OPTIONS,
     .architecture = LAB_ENCODER_DECODER,
+    .lengths = &lengths,
     .vocabulary = vocabulary,
     .arity = arity,
     .variant = variant,

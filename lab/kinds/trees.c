@@ -33,7 +33,7 @@ static const lab_option options[] = {
             LAB_HELP("trees: further test sets of these mean depths"), .instead_of = "test-lengths"),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("depths", "D,D,…"),
             LAB_HELP("trees: sets of these mean depths instead of the trained one"), .flags = LAB_OPTION_SCORED,
-            .instead_of = "lengths"),
+            .instead_of = "lengths sides"),
 };
 
 static void set_mean(lab_task_options *of, size_t mean) {

@@ -120,8 +120,8 @@ static const lab_option options[] = {
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"),
             LAB_HELP(
                 "sets of these lengths instead of the trained one: of words (the mean), of a text's context, digits of "
-                "sums, tokens of expressions"),
-            .letter = 'l', .flags = LAB_OPTION_SCORED, .instead_of = "depths"),
+                "sums, tokens of expressions and own sequences"),
+            .letter = 'l', .flags = LAB_OPTION_SCORED, .instead_of = "depths sides"),
 };
 
 /* Another mean length keeps the deviation's share of it. */

@@ -52,7 +52,7 @@ static void gather(lab_score_line *line, const lab_summary_section *section, con
                 ((double)section->lengths[j] == section->trained_length && row->drawn_at_length[panel][j].count > 0);
         lab_score_line_add(line, (double)section->lengths[j], measure, &row->drawn_at_length[panel][j]);
     }
-    if (!again)
+    if (!again && !section->class->lengths->parts)
         lab_score_line_add(line, section->trained_length, measure, lab_summary_named(section, row, score));
 }
 

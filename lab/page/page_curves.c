@@ -44,10 +44,14 @@ locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section
     const locus_status status = lab_section_lengths(section, number, &own.taker, error);
     fputs("</div>", page->file);
     lab_page_figure(page);
-    fprintf(page->file,
-            "%c%s extrapolation: test sets of other %s than the trained one, %g; what is beyond it is shaded. %s "
-            "Bars are ± one standard deviation over seeds.</figcaption></figure>\n",
-            toupper((unsigned char)axis->name[0]), axis->name + 1, axis->others, section->trained_length,
-            axis->caption);
+    if (axis->parts) {
+        fprintf(page->file, "Scores by %s: the longest training input has %g tokens; what is beyond it is shaded. ",
+                axis->name, section->trained_length);
+    } else {
+        fprintf(page->file,
+                "%c%s extrapolation: test sets of other %s than the trained one, %g; what is beyond it is shaded. ",
+                toupper((unsigned char)axis->name[0]), axis->name + 1, axis->others, section->trained_length);
+    }
+    fprintf(page->file, "%s Bars are ± one standard deviation over seeds.</figcaption></figure>\n", axis->caption);
     return status;
 }

@@ -49,7 +49,7 @@ static locus_status nothing(const lab_summary *summary, lab_run_figure figure, l
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "run", "none of these runs is finished: there is nothing to draw");
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, "run",
                     figure == LAB_FIGURE_LENGTHS ? "these runs have no scores of other sizes: 'locus eval RUN "
-                                                   "--lengths L,L,…' (of trees --depths) makes them"
+                                                   "--lengths L,L,…' (of trees --depths, of images --sides) makes them"
                                                  : "there is nothing to draw");
 }
 

@@ -84,15 +84,17 @@ typedef struct lab_pair_options {
 } lab_pair_options;
 
 typedef struct lab_picture_options {
-    size_t side; /* that pictures are brought to */
+    size_t side; /* that pictures are brought to; 0: they are as they are */
     size_t classes;
 } lab_picture_options;
 
 typedef struct lab_task_options {
     const char *path; /* the folder, archive or file that is read; borrowed. NULL: the task's own place, or drawn */
-    const char *dev, *test;     /* own data: where these sets are; borrowed. NULL: they are parts of the first one */
-    const char *kept;           /* the folder of a run that keeps what its data need; borrowed. NULL: there is none */
-    uint64_t digest;            /* of what text and expressions are read from: another one is another task; else 0 */
+    const char *dev, *test; /* own data: where these sets are; borrowed. NULL: they are parts of the first one */
+    const char *kept;       /* the folder of a run that keeps what its data need; borrowed. NULL: there is none */
+    uint64_t digest;        /* of what text and expressions are read from: another one is another task; else 0 */
+    size_t trained, within; /* own sequences: tokens of the longest training input, 0: unknown; of a set those inputs
+                                   that have more than half of so many, and no more, 0: all */
     size_t pieces, most_pieces; /* with a pretrained encoder its vocabulary, and the most word pieces of a sample */
     union {                     /* of the task's kind */
         lab_word_options words;

@@ -63,6 +63,7 @@ typedef struct lab_length_axis {
     const char *others;          /* "lengths", "mean depths" */
     const char *label, *caption; /* of the chart's x; what the panels show */
     size_t most;
+    bool parts; /* such sets are parts of the test set, which has all sizes itself */
     /* Data of another mean size, which may be all that is asked of a sample. */
     void (*set)(lab_task_options *options, size_t mean);
     /* How many samples of that size say as much as `samples` of the trained one. NULL: as many. */

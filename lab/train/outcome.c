@@ -49,17 +49,36 @@ static locus_status draw_problems(lab_dataset *problems, const lab_train_config 
     return lab_dataset_generate(problems, &draw, error);
 }
 
+/* Pictures of another side need a model that reads it: the same parameters, whose shapes it does not change. */
+static locus_status resize(lab_model **resized, lab_model *model, size_t side, locus_error *error) {
+    lab_model_config config = *lab_model_get_config(model);
+    config.image_side = side;
+    locus_status status = lab_model_create(resized, &config, 0, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (lab_model_elements(*resized) != lab_model_elements(model)) {
+        return lab_fail(
+            error, LOCUS_ERROR_UNSUPPORTED, "encoding",
+            "the encoding has as many parameters as the trained side has places: no other side can be read");
+    }
+    memcpy(lab_model_values(*resized), lab_model_values(model), lab_model_elements(model) * sizeof(float));
+    return lab_model_update(*resized, error);
+}
+
 locus_status lab_outcome_make(lab_outcome *outcome, lab_model *model, const lab_train_config *config,
                               const lab_outcome_request *request, locus_error *error) {
     static const char *const phases[] = {"train", "dev", "test"};
     const lab_task *task = config->task;
     const lab_task_options options = request->set.mean == 0 ? config->data : lab_config_data(config, request->set.mean);
     lab_dataset set = {0}, problems = {0};
+    lab_model *resized = NULL;
     *outcome = (lab_outcome){.task = task, .classes = config->model.classes, .has_greedy = request->greedy_samples > 0};
     locus_status status = lab_train_set(&set, config, &request->set, error);
     const bool apart = task->open_sequences != NULL && outcome->has_greedy;
     if (status == LOCUS_OK && apart)
         status = draw_problems(&problems, config, &options, request, error);
+    if (status == LOCUS_OK && set.images.pixels != NULL && set.images.side != config->model.image_side)
+        status = resize(&resized, model, set.images.side, error);
     const lab_scoring how = {.task = task,
                              .options = &options,
                              .batch = config->batch,
@@ -75,8 +94,9 @@ locus_status lab_outcome_make(lab_outcome *outcome, lab_model *model, const lab_
         outcome->bytes_per_token = set.sequences.bytes_per_token;
         lab_cut_paths_note(config, &set, outcome->note, sizeof outcome->note);
         const bool groups = request->groups && set.input_tree.parents != NULL;
-        status = count_scores(outcome, model, &set, &how, groups, error);
+        status = count_scores(outcome, resized != NULL ? resized : model, &set, &how, groups, error);
     }
+    lab_model_destroy(&resized);
     lab_dataset_destroy(&set);
     lab_dataset_destroy(&problems);
     return status;

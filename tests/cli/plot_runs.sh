@@ -119,3 +119,46 @@ sed 's/cat/cow/' plain.txt >cows.txt
 "$locus" data make text --train-text cows.txt -o data/other --quiet >/dev/null 2>err || fail "data make text: $(cat err)"
 refuses 1 'another text than the one that was trained on' "$locus" eval text --data data/other --lengths 12
 "$locus" report -o page.html >/dev/null && grep -q 'Context extrapolation' page.html || fail "the page draws no contexts"
+
+# Own sequences: parts of the test set by the tokens of its inputs, with those that are longer than any that was trained on.
+rows() { # FIRST COUNT MOST: pairs whose inputs have 1 to MOST tokens
+    awk -v first="$1" -v count="$2" -v most="$3" 'BEGIN { for (i = first; i < first + count; i++) {
+        ids = ""
+        for (j = 0; j < 1 + i * 7 % most; j++) ids = ids (j ? ", " : "") 1 + (i * 5 + j) % 6
+        print "{\"input\": [" ids "], \"target\": [" ids "], \"label\": " i % 2 "}"
+    } }'
+}
+rows 0 40 6 >train.jsonl && rows 100 20 6 >dev.jsonl && rows 200 33 11 >test.jsonl
+own="--data train.jsonl --dev dev.jsonl --test test.jsonl"
+small="--dim 16 --heads 2 --layers 1 --feed-forward 32 --batch 4 --steps 12 --evaluate-every 4 --threads 1 --quiet"
+# shellcheck disable=SC2086
+"$locus" train --task pairs $own --encoding rope --greedy-samples 4 $small --name pairs 2>err || fail "pairs: $(cat err)"
+# shellcheck disable=SC2086
+"$locus" train --task classify $own --encoding rope $small --name labels 2>err || fail "classify: $(cat err)"
+for run in pairs labels; do
+    # shellcheck disable=SC2086
+    "$locus" eval $run $own --lengths 1,2,4,8,16 --json >parts.json 2>err || fail "lengths of $run: $(cat err)"
+    # shellcheck disable=SC2086
+    "$locus" eval $run $own --json >whole.json
+    for name in samples tokens correct; do
+        awk -v name=$name -F '[:,]' '
+            { gsub(/[[:space:]"]/, "", $1) }
+            $1 == "samples" || $1 == "tokens" { value[$1] = $2 }
+            $1 == "accuracy" { value["correct"] = $2 * value["tokens"]; sum[FILENAME] += value[name]; parts[FILENAME]++ }
+            END {
+                if (parts["parts.json"] != 5 || (sum["parts.json"] - sum["whole.json"]) ^ 2 > 1e-8 || !sum["whole.json"]) {
+                    print name, sum["parts.json"], sum["whole.json"]
+                    exit 1
+                }
+            }' parts.json whole.json >difference || fail "the parts of $run are not the whole: $(cat difference)"
+    done
+    kept $run test:16 accuracy
+    # shellcheck disable=SC2086
+    refuses 1 "no input of the set has 17 to 32 tokens" "$locus" eval $run $own --lengths 32
+    # Another file's scores are told and not kept.
+    "$locus" eval $run --test dev.jsonl --lengths 6 | grep -q '^test:6 ' || fail "lengths of another file"
+    "$locus" runs show $run | grep -q 'test:6' && fail "another file's scores are kept"
+    "$locus" plot lengths $run -o own.svg || fail "lengths of $run are not drawn"
+    whole own.svg '>trained<' 'class="beyond"' '>tokens of the longest inputs<'
+done
+"$locus" report -o page.html >/dev/null && grep -q 'Scores by length: the longest training input has 6 tokens' page.html || fail "the page draws no parts"

@@ -52,7 +52,7 @@ grep -q '3 of 3 test samples stand in the training set' err || fail "what sets s
 
 printf 'a\tup\nb down\n' >broken.tsv
 refuses 1 "'broken.tsv', line 2: there is no tab" "$locus" train --task classify --data broken.tsv --encoding none
-refuses 2 "--lengths is for words" "$locus" eval own --data all.tsv --lengths 3
+refuses 1 "no input of the set has 2 to 3 tokens" "$locus" eval own --data all.tsv --lengths 3
 refuses 2 "data make: classify reads samples of your own" "$locus" data make classify -o x.jsonl
 refuses 2 "--tokens is for labelled sequences and own pairs; copy is of words" "$locus" train --task copy --encoding none --tokens words
 refuses 2 "--digits is for problems; classify is of labelled sequences" "$locus" train --task classify --data all.tsv --encoding none --digits 3

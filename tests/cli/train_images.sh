@@ -60,6 +60,8 @@ measured=$(sed -n 's/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' eval.json)
 [ "$(grep -c 'layer [12], head [12]</title>' places.svg)" = 4 ] && grep -q '>row 10</text>' places.svg &&
     [ "$(grep -o '>to [0-9.e-]*</text>' places.svg | wc -l)" = 4 ] || fail "places: $(grep -o '>[^<]*</text>' places.svg | head -40)"
 "$locus" eval first --data data >eval.txt
+"$locus" eval first --data data --sides 32,47 >sides 2>err || fail "sides: $(cat err)"
+[ "$(sed -n 's/^test:32 *//p' sides)" = "$(sed -n 's/^test *//p' eval.txt)" ] && grep -q '^test:47 ' sides || fail "sides: $(cat sides eval.txt)"
 scores eval.json eval.txt 'set|samples|accuracy|loss|chance' ''
 "$locus" runs | grep -q ' cifar10  *algebraic.* –  *0 ' || fail "images have no embedding: $("$locus" runs)"
 "$locus" eval first --data data --set train | grep -q '^train  *30 ' || fail "eval of the training set"

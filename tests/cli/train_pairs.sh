@@ -123,5 +123,5 @@ refuses 2 "give --input, or --test" "$locus" generate whole
 refuses 2 "--test is for own pairs" "$locus" generate task-reverse --test test.jsonl
 refuses 2 "the input has no token" "$locus" generate whole --input ''
 refuses 2 "a tree has one root" "$locus" generate own-tree-reorder --input '1 2'
-refuses 2 "--lengths is for words" "$locus" eval whole --test texts.jsonl --lengths 3
+refuses 1 "no input of the set has 2 to 3 tokens" "$locus" eval whole --test texts.jsonl --lengths 3
 refuses 2 "--digits is for problems; pairs is of own pairs" "$locus" train --task pairs --data one.jsonl --encoding none --digits 3

@@ -45,6 +45,16 @@ trained=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.]*\).*/\1/p' ow
 "$locus" eval own --test all | grep -q '^test *62 ' || fail "eval of another folder"
 "$locus" eval own all/red/03.ppm all/green/21.png >said 2>err || fail "eval of pictures: $(cat err)"
 grep -qE '^all/red/03.ppm +(red|green|blue) [0-9.]+ %' said || fail "eval of pictures: $(cat said)"
+# Other sides: the trained one scores as the test set does; the larger one has more places, which a table may not have.
+"$locus" eval own --data all --sides 11,20 >sides 2>err || fail "sides: $(cat err)"
+"$locus" eval own --data all >test
+[ "$(sed -n 's/^test:11 *//p' sides)" = "$(sed -n 's/^test *//p' test)" ] || fail "side 11 is another test set: $(cat sides test)"
+grep -q '^test:20 ' sides && "$locus" runs show own | grep -q '"test:20":{[^}]*"accuracy":' || fail "side 20 is not kept: $(cat sides)"
+"$locus" plot lengths own -o sides.svg && grep -q '>trained<' sides.svg && grep -q '>side of the test pictures, pixels<' sides.svg ||
+    fail "sides are not drawn"
+refuses 1 "image_side is 4: it must be between 5" "$locus" eval own --data all --sides 4
+refuses 2 "with pictures, leave it out" "$locus" eval own all/red/03.ppm --sides 20
+refuses 2 "sides" "$locus" eval own --data all --lengths 20
 # Places of the grid look at each other: 3 × 3 of them at side 11.
 "$locus" plot attention own --input all/red/03.ppm -o places.svg || fail "plot attention of a picture"
 [ "$(grep -c 'layer 1, head [12]</title>' places.svg)" = 2 ] && [ "$(grep -o '>3,3</text>' places.svg | wc -l)" = 3 ] ||

@@ -298,10 +298,10 @@ static void sheets(void **state) {
         "'text-7-43-s0' ran while 'text-7-44-s0' did, on one machine or two of a kind: what they cost may not be "
         "comparable and is not drawn; train one after the other");
     refuses_sheet(&failed_one, 1, LAB_FIGURE_CURVES, "none of these runs is finished: there is nothing to draw");
-    refuses_sheet(
-        &bare, 1, LAB_FIGURE_LENGTHS,
-        "these runs have no scores of other sizes: 'locus eval RUN --lengths L,L,…' (of trees --depths) makes "
-        "them");
+    refuses_sheet(&bare, 1, LAB_FIGURE_LENGTHS,
+                  "these runs have no scores of other sizes: 'locus eval RUN --lengths L,L,…' (of trees --depths, of "
+                  "images --sides) makes "
+                  "them");
 }
 
 int main(void) {

@@ -47,6 +47,21 @@ static void text_of(char *text, const int32_t *tokens, const lab_tree_nodes *nod
 /* A function that writes the target of an input from their texts alone. */
 typedef void rewrite(const char *input, char *target);
 
+/* An input that is typed is the sample that was drawn. */
+static void check_typed(const char *task, const lab_task_options *options, const char *input, const char *target) {
+    const lab_task *of = lab_task_find(task);
+    static char again[MOST_TEXT];
+    lab_dataset set;
+    locus_error error;
+    if (of->class->read_input(&set, of, options, input, &error) != LOCUS_OK)
+        fail_msg("%s %s: %s", task, input, error.message);
+    text_of(again, set.input, &set.input_tree, set.input_offsets);
+    assert_string_equal(again, input);
+    text_of(again, set.target, &set.target_tree, set.target_offsets);
+    assert_string_equal(again, target);
+    lab_dataset_destroy(&set);
+}
+
 static void check_targets(const char *task, const lab_task_options *options, rewrite *expected) {
     lab_dataset set = draw(task, options, LAB_SET_DEV, 400, 3);
     static char input[MOST_TEXT], target[MOST_TEXT], wanted[MOST_TEXT];
@@ -55,6 +70,8 @@ static void check_targets(const char *task, const lab_task_options *options, rew
         text_of(target, set.target, &set.target_tree, set.target_offsets + s);
         expected(input, wanted);
         assert_string_equal(target, wanted);
+        if (s % 20 == 0)
+            check_typed(task, options, input, target);
     }
     lab_dataset_destroy(&set);
 }
@@ -400,6 +417,37 @@ static void test_too_many(void **state) {
     }
 }
 
+static void test_typed_refusals(void **state) {
+    static const struct {
+        const char *task, *input, *message;
+    } cases[] = {
+        {"tree-copy", "", "character 1 of a tree: expected a symbol"},
+        {"tree-copy", "(11 3)",
+         "11 has 1 children, and the task's trees have 2 there: leaves are 1 to 10, operators 11 to 20"},
+        {"tree-reorder", "11",
+         "11 has 0 children, and the task's trees have 2 there: leaves are 1 to 10, operators 11 to 20"},
+        {"tree-copy", "(11 3 21)", "21 is no symbol of a tree: leaves are 1 to 10, operators 11 to 20"},
+        {"tree-c3", "(4 0 1)", "0 is no symbol of a tree: leaves are 1 to 3, operators 4 to 4"},
+        {"tree-ops", "(125 4 3)", "give (operation name tree): "},
+        {"tree-ops", "(125 3 (65 3 3))", "give (operation name tree): "},
+        {"tree-ops", "(124 3 3)", "give (operation name tree): "},
+        {"tree-ops", "(125 (65 3 4) 3)", "give (operation name tree): "},
+        {"tree-ops", "125", "give (operation name tree): "},
+        {"tree-ops", "(125 3 (65 3 125))", "125 is no symbol of a tree: leaves are 1 to 64, operators 65 to 124"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lab_task *of = lab_task_find(cases[i].task);
+        const lab_task_options options = lab_task_default(of);
+        lab_dataset set;
+        locus_error error;
+        assert_int_equal(of->class->read_input(&set, of, &options, cases[i].input, &error), LOCUS_ERROR_ARGUMENT);
+        assert_string_equal(error.argument, "input");
+        assert_memory_equal(error.message, cases[i].message, strlen(cases[i].message));
+        assert_null(set.input);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_targets),        cmocka_unit_test(test_c3_keeps_the_value),
@@ -407,6 +455,7 @@ int main(void) {
         cmocka_unit_test(test_published_size), cmocka_unit_test(test_least_depth),
         cmocka_unit_test(test_ops_choices),    cmocka_unit_test(test_symbols),
         cmocka_unit_test(test_refusals),       cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_typed_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,8 @@ static const struct {
              {"continued_from", "parent", "continued_at"}};
 
 cJSON *lab_summary_shared(const char *config) {
-    static const char *const free_fields[] = {"seed", "encoding", "checkpoint_seconds", "test_lengths"};
+    static const char *const free_fields[] = {"seed", "encoding", "checkpoint_seconds", "test_lengths",
+                                              "longest_input"};
     cJSON *shared = cJSON_Parse(config ? config : "");
     for (size_t i = 0; i < sizeof free_fields / sizeof *free_fields; i++)
         cJSON_DeleteItemFromObjectCaseSensitive(shared, free_fields[i]);

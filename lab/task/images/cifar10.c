@@ -7,6 +7,8 @@
 #include "task/images/cifar10.h"
 
 #include "io/fail.h"
+#include "io/picture/picture_scale.h"
+#include "task/images/picture_pixels.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -184,6 +186,39 @@ static locus_status read_set(lab_images *images, const char *path, lab_set which
     return status;
 }
 
+/* ---- another side ---- */
+
+static locus_status scale_image(lab_picture *picture, const uint8_t *from, size_t side, uint8_t *to,
+                                locus_error *error) {
+    for (size_t channel = 0; channel < 3; channel++)
+        for (size_t i = 0; i < PIXELS / 3; i++)
+            picture->rgb[3 * i + channel] = from[channel * (PIXELS / 3) + i];
+    return lab_picture_scale(picture, side, to, error);
+}
+
+static locus_status scale_images(lab_images *images, size_t side, locus_error *error) {
+    const size_t bytes = 3 * side * side;
+    lab_picture picture = {0};
+    if (images->count > LAB_PICTURES_MOST_BYTES / bytes) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "n", "%zu images of side %zu are more than %zu GiB: score fewer",
+                        images->count, side, LAB_PICTURES_MOST_BYTES >> 30);
+    }
+    uint8_t *scaled = malloc(images->count * bytes + 1);
+    locus_status status = scaled != NULL ? lab_picture_allocate(&picture, LAB_CIFAR10_SIDE, LAB_CIFAR10_SIDE, error)
+                                         : lab_fail_memory(error, "the images of CIFAR-10");
+    for (size_t i = 0; status == LOCUS_OK && i < images->count; i++)
+        status = scale_image(&picture, images->pixels + i * PIXELS, side, scaled + i * bytes, error);
+    lab_picture_free(&picture);
+    if (status != LOCUS_OK) {
+        free(scaled);
+        return status;
+    }
+    free(images->pixels);
+    images->pixels = scaled;
+    images->side = side;
+    return LOCUS_OK;
+}
+
 locus_status lab_cifar10_generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     static const char *const names[] = {"training", "test", "test"};
     const char *given = draw->options->path;
@@ -201,6 +236,9 @@ locus_status lab_cifar10_generate(lab_dataset *set, const lab_draw *draw, locus_
         images->count = draw->samples;
         status = grow(images, images->count, error); /* gives back what is behind them */
     }
+    const size_t side = draw->options->pictures.side;
+    if (status == LOCUS_OK && side != 0 && side != LAB_CIFAR10_SIDE)
+        status = scale_images(images, side, error);
     set->samples = images->count;
     return status;
 }

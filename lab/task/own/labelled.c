@@ -3,7 +3,7 @@
 #include "task/own/labelled.h"
 
 #include "io/json.h"
-#include "task/own/own_rows.h"
+#include "task/own/own_lengths.h"
 #include "task/own/own_sets.h"
 
 #include <stdlib.h>
@@ -156,8 +156,10 @@ locus_status lab_labelled_generate(lab_dataset *set, const lab_draw *draw, locus
     status = lab_own_take(set, draw, lab_own_rows_count(&all.rows, draw->which), error);
     if (status == LOCUS_OK) {
         lab_own_rows_choose(&all.rows, draw, set->samples);
-        status = fill(&all, set, draw->which, error);
+        status = lab_own_within(&all.rows, draw, &set->samples, error);
     }
+    if (status == LOCUS_OK)
+        status = fill(&all, set, draw->which, error);
     collection_free(&all);
     return status;
 }
@@ -172,6 +174,7 @@ locus_status lab_labelled_look(const lab_task_options *options, uint64_t seed, l
     if (status != LOCUS_OK)
         return status;
     facts->vocabulary = vocabulary_of(&all);
+    facts->trained = lab_own_longest(&all.rows);
     facts->shortest = SIZE_MAX;
     for (size_t i = 0; i < all.rows.count; i++) {
         const lab_own_row *row = &all.rows.rows[i];

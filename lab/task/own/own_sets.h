@@ -27,6 +27,7 @@ typedef struct lab_class_facts {
     size_t of_class[3][LAB_OWN_MOST_CLASSES]; /* samples, by set and class */
     uint64_t digest;                          /* of the files; never 0 */
     size_t vocabulary, shortest, longest;     /* of sequences: tokens of a sample, the start token not counted */
+    size_t trained;                           /* of sequences: the longest of the training set */
 } lab_class_facts;
 void lab_class_facts_free(lab_class_facts *facts);
 

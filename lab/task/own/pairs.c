@@ -3,6 +3,7 @@
 #include "task/own/pairs.h"
 
 #include "io/fail.h"
+#include "task/own/own_lengths.h"
 #include "task/own/own_sets.h"
 #include "task/own/pair_vocabulary.h"
 #include "task/symbol_tree.h"
@@ -114,6 +115,8 @@ locus_status lab_pairs_generate(lab_dataset *set, const lab_draw *draw, locus_er
         return status;
     status = lab_own_take(set, draw, lab_own_rows_count(&all.rows, draw->which), error);
     if (status == LOCUS_OK)
+        status = lab_own_within(&all.rows, draw, &set->samples, error);
+    if (status == LOCUS_OK)
         status = fill(&all, set, draw->which, error);
     collection_free(&all);
     return status;
@@ -128,6 +131,7 @@ locus_status lab_pairs_look(const lab_task_options *options, uint64_t seed, lab_
     if (status != LOCUS_OK)
         return status;
     facts->vocabulary = lab_pair_vocabulary_size(&all.vocabulary);
+    facts->trained = lab_own_longest(&all.rows);
     facts->ids = all.vocabulary.ids;
     facts->arity = all.vocabulary.arity;
     facts->order = lab_pair_vocabulary_order(&all.vocabulary);

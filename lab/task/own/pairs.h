@@ -31,6 +31,7 @@ lab_draw_function lab_pairs_generate;
 /* What the three files say. */
 typedef struct lab_pair_facts {
     size_t vocabulary, arity; /* arity: of trees; else 0 */
+    size_t trained;           /* tokens of the longest training input */
     lab_order order;          /* of targets */
     bool ids;                 /* there are no texts */
     const char *stuck;        /* why outputs that are trees don't grow; static. NULL: they do, or there are none */
