@@ -10,11 +10,6 @@ enum { MOST_ROWS = LAB_PAGE_MOST_ROWS, MEASURES = LAB_BIN_MEASURES };
 
 static const char *const measure_names[MEASURES] = {"accuracy", "exact", "greedy exact"};
 
-static const lab_statistic *measure_of(const lab_summary_bin_score *score, size_t measure) {
-    const lab_statistic *const all[MEASURES] = {&score->accuracy, &score->exact, &score->greedy_exact};
-    return all[measure];
-}
-
 /* One of the two ways to sort trees. */
 typedef struct bin_axis {
     const lab_summary_bins *bins;
@@ -76,7 +71,7 @@ static locus_status draw_panel(lab_page *page, const lab_summary_section *sectio
     for (size_t i = 0; i < rows; i++) {
         const lab_summary_bin_score *scores = scores_of(&section->rows[i], axis);
         for (size_t b = 0; scores && b < axis->bins->count; b++)
-            lab_score_line_add(&lines[i], (double)b, LAB_MEASURE_ACCURACY, measure_of(&scores[b], measure));
+            lab_score_line_add(&lines[i], (double)b, LAB_MEASURE_ACCURACY, &scores[b].scores[measure]);
         if (lines[i].count > 0)
             series[chart.series_count++] = lab_score_series(&section->rows[i], &lines[i]);
     }
@@ -94,7 +89,7 @@ static bool any_scores(const lab_summary_section *section, const bin_axis *axis,
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_bin_score *scores = scores_of(&section->rows[i], axis);
         for (size_t b = 0; scores && b < axis->bins->count; b++)
-            if (measure_of(&scores[b], measure)->count > 0)
+            if (scores[b].scores[measure].count > 0)
                 return true;
     }
     return false;
@@ -129,7 +124,7 @@ static void put_table(lab_page *page, const lab_summary_section *section, const 
             lab_page_row(page, section->rows[i].encoding);
             fprintf(page->file, "<td class=\"left\">%s</td>", measure_names[m]);
             for (size_t b = 0; b < axis->bins->count; b++)
-                lab_page_cell(page, LAB_MEASURE_ACCURACY, measure_of(&scores[b], m), false);
+                lab_page_cell(page, LAB_MEASURE_ACCURACY, &scores[b].scores[m], false);
             fputs("</tr>\n", page->file);
         }
     }

@@ -67,7 +67,12 @@ static void put_guess_row(lab_page *page, const lab_summary_section *section, co
             fprintf(page->file, "<td>%.2f</td>", 100 * share);
         else if (lab_summary_shows(section, c))
             fputs("<td>—</td>", page->file);
-    fputs(lab_summary_has_published(section) ? "<td>—</td><td>—</td></tr>\n" : "<td>—</td></tr>\n", page->file);
+    /* other sizes, steps, seeds, published */
+    const size_t published = lab_summary_has_published(section) ? 1 + (size_t)section->class->develops_on_test : 0;
+    const size_t others = lab_summary_length_columns(section) + (section->class->size != NULL) + 1 + published;
+    for (size_t i = 0; i < others; i++)
+        fputs("<td>—</td>", page->file);
+    fputs("</tr>\n", page->file);
 }
 
 /* ---- heads ---- */
@@ -122,12 +127,11 @@ static void put_head(lab_page *page, const lab_summary_section *section, const c
     fputs(class->size != NULL ? "<th scope=\"col\">steps<small>to 99 %</small></th><th scope=\"col\">seeds</th>"
                               : "<th scope=\"col\">seeds</th>",
           page->file);
-    if (lab_summary_has_published(section)) {
-        fputs(class->develops_on_test ? "<th scope=\"col\">published<small>up to epoch 150</small></th><th "
-                                        "scope=\"col\">published<small>up to "
-                                        "epoch 300</small></th>"
-                                      : "<th scope=\"col\">published<small>budget paper</small></th>",
-              page->file);
+    if (lab_summary_has_published(section) && !class->develops_on_test)
+        fputs("<th scope=\"col\">published<small>budget paper</small></th>", page->file);
+    for (int span = 2; lab_summary_has_published(section) && class->develops_on_test && span > 0; span--) {
+        fprintf(page->file, "<th scope=\"col\">published<small>up to epoch %d</small></th>",
+                LAB_PUBLISHED_EPOCHS / span);
     }
     fputs("</tr></thead>\n<tbody>\n", page->file);
 }

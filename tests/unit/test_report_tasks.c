@@ -218,7 +218,7 @@ static void targets_never_mix(void **state) {
     assert_int_equal(digit->depths.count, 1);
     assert_int_equal(digit->nodes.count, 1);
     assert_int_equal(digit->nodes.bins[0].samples, 66);
-    near(digit->rows[1].at_nodes[0].accuracy.mean, 0.60);
+    near(digit->rows[1].at_nodes[0].scores[0].mean, 0.60);
     near(find(&summary, "text")->majority, 0);
     lab_summary_free(&summary);
 }

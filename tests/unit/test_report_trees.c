@@ -296,14 +296,14 @@ static void bins_are_sorted_and_weighted(void **state) {
     assert_int_equal(section->depths.bins[0].samples, 300);
     assert_int_equal(section->nodes.bins[2].samples, 40);
     const lab_summary_row *row = &section->rows[0];
-    const lab_statistic *five = &row->at_depth[0].accuracy, *seven = &row->at_depth[1].accuracy;
+    const lab_statistic *five = &row->at_depth[0].scores[0], *seven = &row->at_depth[1].scores[0];
     assert_int_equal(five->count, 2);
     near(five->mean, (100 * 0.25 + 300 * 0.27) / 400);
     assert_int_equal(seven->count, 1); /* seed 1 has no such tree */
     near(seven->mean, 0.125);
-    near(row->at_depth[2].accuracy.mean, 0.16); /* no samples are given: seeds weigh the same */
-    near(row->at_depth[2].accuracy.deviation, 0.02 / sqrt(2));
-    assert_int_equal(row->at_nodes[3].accuracy.count, 0); /* not a number */
+    near(row->at_depth[2].scores[0].mean, 0.16); /* no samples are given: seeds weigh the same */
+    near(row->at_depth[2].scores[0].deviation, 0.02 / sqrt(2));
+    assert_int_equal(row->at_nodes[3].scores[0].count, 0); /* not a number */
     lab_summary_free(&summary);
 }
 

@@ -29,8 +29,9 @@ typedef struct lab_summary_bins {
 
 /* The scores of a row in one bin: means over seeds, each seed weighted by its samples. */
 typedef struct lab_summary_bin_score {
-    lab_statistic accuracy, exact, greedy_exact;
+    lab_statistic scores[LAB_BIN_MEASURES];
 } lab_summary_bin_score;
+extern const char *const lab_bin_measures[LAB_BIN_MEASURES]; /* as stores and JSON call them */
 
 typedef struct lab_summary_row {
     const char *encoding;

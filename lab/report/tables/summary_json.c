@@ -35,13 +35,12 @@ static void add_bins(cJSON *object, const char *name, const lab_summary_bins *bi
         else
             cJSON_AddNullToObject(entry, "high");
         cJSON_AddNumberToObject(entry, "samples", (double)bin->samples);
-        lab_json_statistic(entry, "accuracy", &scores[i].accuracy);
-        lab_json_statistic(entry, "exact", &scores[i].exact);
-        lab_json_statistic(entry, "greedy_exact", &scores[i].greedy_exact);
+        for (size_t m = 0; m < LAB_BIN_MEASURES; m++)
+            lab_json_statistic(entry, lab_bin_measures[m], &scores[i].scores[m]);
     }
 }
 
-/* What every row says, be it null. */
+/* What every row says, be it null, whatever columns its kind has: readers of several kinds count on it. */
 static const char *const always[] = {"accuracy", "exact", "greedy_exact", "loss"};
 enum { ALWAYS = sizeof always / sizeof *always };
 

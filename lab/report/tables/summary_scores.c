@@ -208,16 +208,16 @@ static lab_statistic over_bin(const bin_job *job, const lab_summary_bin *bin, co
     return weighted(values, weights, have);
 }
 
+const char *const lab_bin_measures[LAB_BIN_MEASURES] = {"accuracy", "exact", "greedy_exact"};
+
 static locus_status score_bins(lab_summary_bin_score **scores, const lab_summary_bins *bins, const bin_job *job,
                                locus_error *error) {
     *scores = calloc(bins->count + 1, sizeof **scores);
     if (!*scores)
         return lab_fail_memory(error, "a summary");
-    for (size_t i = 0; i < bins->count; i++) {
-        (*scores)[i] =
-            (lab_summary_bin_score){over_bin(job, &bins->bins[i], "accuracy"), over_bin(job, &bins->bins[i], "exact"),
-                                    over_bin(job, &bins->bins[i], "greedy_exact")};
-    }
+    for (size_t i = 0; i < bins->count; i++)
+        for (size_t m = 0; m < LAB_BIN_MEASURES; m++)
+            (*scores)[i].scores[m] = over_bin(job, &bins->bins[i], lab_bin_measures[m]);
     return LOCUS_OK;
 }
 

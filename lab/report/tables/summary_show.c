@@ -94,9 +94,11 @@ static void make_heads(head_list *to, const lab_summary_section *section) {
         add_head(to, ">greedy %zu|%%", section->lengths[i]);
     }
     if (lab_summary_has_published(section) && class->develops_on_test)
-        add_head(to, ">published @150*|%%");
-    if (lab_summary_has_published(section))
-        add_head(to, class->develops_on_test ? ">published @300*|%%" : ">published*|%%");
+        add_head(to, ">published @%d*|%%", LAB_PUBLISHED_EPOCHS / 2);
+    if (lab_summary_has_published(section) && class->develops_on_test)
+        add_head(to, ">published @%d*|%%", LAB_PUBLISHED_EPOCHS);
+    else if (lab_summary_has_published(section))
+        add_head(to, ">published*|%%");
 }
 
 static void add_row(lab_table *table, const lab_summary_section *section, const lab_summary_row *row) {
