@@ -10,8 +10,9 @@ the steps, the mean losses over seeds of both precisions are compared by Welch's
 wide: that curves do not separate says that the difference is smaller than what a seed makes, not that there is none, so the largest
 difference is printed too, in deviations of the float32 seeds at that look.
 
-What stands behind -- goes to `locus compare` as it is, such as --steps 300. Trainings that are done are not repeated. Exit status 0: no
-task separates; 1: one does; 2: nothing was compared."""
+What stands behind -- goes to `locus compare` as it is, such as --steps 300. Trainings that are done are not repeated. Compared are the
+runs that these options name and no others, whatever else the store holds. Exit status 0: no task separates; 1: one does; 2: nothing was
+compared."""
 import argparse
 import contextlib
 import json
@@ -61,22 +62,23 @@ def separates(a, b, miss):
 
 # ---- trainings ----
 
-def train(options, task, encoding):
-    command = [options.locus, "compare", "--task", task, "--encodings", encoding, "--seeds", str(options.seeds), "--budget",
-               options.budget, "--vary", "precision=" + ",".join(PRECISIONS), "--store", options.store, "--no-page", "--quiet",
-               *options.more]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+def command_of(options, task):
+    return [options.locus, "compare", "--task", task, "--encodings", TASKS[task], "--seeds", str(options.seeds), "--budget",
+            options.budget, "--vary", "precision=" + ",".join(PRECISIONS), "--store", options.store, *options.more]
 
 
-def curves_of(options):
-    """{(task, precision): {seed: {step: development loss}}} of all runs of the store that are done."""
-    curves = {}
+def curves_of(options, task):
+    """Trains what is not there yet; {precision: {seed: {step: development loss}}} of the runs that the command names."""
+    command = command_of(options, task)
+    subprocess.run([*command, "--no-page", "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    listed = json.loads(subprocess.run([*command, "--list", "--json"], check=True, capture_output=True, text=True).stdout)
+    curves = {precision: {} for precision in PRECISIONS}
     with contextlib.closing(sqlite3.connect(options.store)) as store:
-        asked = store.execute("""SELECT run.task, run.config, run.seed, step, value FROM run JOIN curves ON curves.run = run.id
-                                 WHERE run.state = 1 AND curve = 'dev.loss'""")
-        for task, config, seed, step, value in asked:
-            precision = json.loads(config).get("precision", "float32")
-            curves.setdefault((task, precision), {}).setdefault(seed, {})[step] = value
+        for run in listed["trainings"]:
+            points = store.execute("""SELECT step, value FROM run JOIN curves ON curves.run = run.id
+                                      WHERE run.name = ? AND run.state = 1 AND curve = 'dev.loss'""", (run["name"],)).fetchall()
+            if points:
+                curves[run["config"].get("precision", "float32")][run["seed"]] = dict(points)
     return curves
 
 
@@ -119,10 +121,7 @@ def main():
     options.more = arguments[end + 1:]
     tasks = options.tasks.split(",")
     pathlib.Path(options.store).parent.mkdir(parents=True, exist_ok=True)
-    for task in tasks:
-        train(options, task, TASKS[task])
-    curves = curves_of(options)
-    pairs = {task: [curves.get((task, precision), {}) for precision in PRECISIONS] for task in tasks}
+    pairs = {task: list(curves_of(options, task).values()) for task in tasks}
     if any(len(side) < 2 for sides in pairs.values() for side in sides):
         print("compare_precision: a task has fewer than two seeds that are done: nothing is compared", file=sys.stderr)
         return 2
