@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Times every encoding of the field as engines use it, float32: prefill (a prompt, causal) and decode (one token
- * against a cache). One JSON object to a line; bench/peer_encodings.py prints them beside other implementations.
+ * against a cache). One JSON object to a line; bench/peer_encodings.py times others at the same.
  *
  *   apply_*    what acts on tokens alone: queries and keys turned, or vectors added to embeddings
  *   prefill    locus_attention_forward, everything that acts fused

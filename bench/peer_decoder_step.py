@@ -93,7 +93,7 @@ def measure(case, options):
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
         return optimizer, batches, loss, "tokens"
 
-    for row in peer_ways.measure(f"sdpa-{case}", options, subject):
+    for row in peer_ways.measure_steps(f"sdpa-{case}", {"encoding": case, "depth": 0}, options, subject):
         if "first_loss" in row and not 0.8 * chance < row["first_loss"] < 1.6 * chance:
             raise SystemExit(f"peer_decoder_step: the first loss is {row['first_loss']:.3f}, chance {chance:.3f}")
 

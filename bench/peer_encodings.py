@@ -1,28 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Times what else there is for the rows of bench_encodings and prints one table of both.
+"""Times what else there is for the rows of bench_encodings; peer_best.py sets both beside each other.
 
     build/release/bench/bench_encodings > locus.jsonl;  python3 bench/peer_encodings.py --locus locus.jsonl
 
-Peers, each where its package is installed (torch; onnx and onnxruntime; jax): PyTorch eager (the formula as models write it,
-scores materialised), PyTorch with scaled_dot_product_attention, both under torch.compile, ONNX Runtime's RotaryEmbedding and
-GroupQueryAttention, JAX under jit. Rotary tables, biases that depend on distance alone and masks are made before the clock
-starts; the times of a peer are the fastest of a few runs."""
+Peers, each where its package is installed: PyTorch eager (the formula as models write it, scores materialised) and PyTorch with
+scaled_dot_product_attention, in float32 and on tensors of bfloat16, and the faster of the two in each type under torch.compile;
+ONNX Runtime's RotaryEmbedding and GroupQueryAttention (onnx, onnxruntime); JAX under jit. Rotary tables, biases and masks are
+made before the clock starts, those of learned values too, since an inference may keep them. The time of a peer is the fastest of
+a few runs. Prints JSON lines."""
 import argparse
 import json
 import math
-import time
 
 import numpy as np
+import torch
 
-
-def best(call, repeats):
-    call()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times) * 1e3
+import peer_rows
+import peer_ways
 
 
 def layout(spec):
@@ -35,20 +29,19 @@ class Torch:
     """Tensors are [1, heads, tokens, dim], as models hold them."""
 
     def __init__(self, o):
-        import torch
-        self.torch, self.o = torch, o
-        torch.set_num_threads(o.threads)
+        self.o = o
         torch.manual_seed(1)
+        peer_ways.begin(o)
 
     def angles(self, spec, first, tokens):
-        torch, dim = self.torch, 32 if "rotate=32" in spec else self.o.dim
+        dim = 32 if "rotate=32" in spec else self.o.dim
         p = torch.arange(first, first + tokens, dtype=torch.float64)
         angle = torch.outer(p, 10000.0 ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim))
         angle = torch.cat([angle, angle], -1) if layout(spec) == "half" else angle.repeat_interleave(2, -1)
-        return angle.cos().float(), angle.sin().float()
+        return tuple(f(angle).to(torch.get_default_dtype()) for f in (torch.cos, torch.sin))
 
     def rotate(self, spec, x, tables, sign=1):
-        torch, (cos, sin) = self.torch, tables
+        cos, sin = tables
         r = cos.shape[-1]
         part = x[..., :r]
         if layout(spec) == "half":
@@ -59,33 +52,31 @@ class Torch:
         return turned if r == x.shape[-1] else torch.cat([turned, x[..., r:]], -1)
 
     def tensors(self, queries, keys):
-        torch, o = self.torch, self.o
+        o = self.o
         return (torch.randn(1, o.heads, queries, o.dim), torch.randn(1, o.kv_heads, keys, o.dim),
                 torch.randn(1, o.kv_heads, keys, o.dim))
 
     def bias(self, spec, queries, keys):
-        """[heads, queries, keys], for terms that depend on distance alone; what depends on parameters too is made in time."""
-        torch, heads = self.torch, self.o.heads
+        """[heads, queries, keys] of terms that are added, or None."""
+        heads = self.o.heads
         apart = (torch.arange(keys - queries, keys)[:, None] - torch.arange(keys)[None]).abs().float()
         if "alibi" in spec:
             slopes = 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads)
-            return lambda: -slopes[:, None, None] * apart
+            return -slopes[:, None, None] * apart
         if spec.startswith("t5"):
-            table = torch.randn(32, heads)
             bucket = torch.where(apart < 16, apart, (16 + torch.log(apart.clamp(min=1) / 16) / math.log(8) * 16).clamp(max=31)).long()
-            return lambda: table[bucket].permute(2, 0, 1)
+            return torch.randn(32, heads)[bucket].permute(2, 0, 1)
         if spec.startswith("kerple"):
             a, b = torch.rand(heads, 1, 1), torch.rand(heads, 1, 1)
-            return lambda: -a * torch.log1p(b * apart)
+            return -a * torch.log1p(b * apart)
         if spec.startswith("fire"):
-            first, second, c = torch.nn.Linear(1, 32), torch.nn.Linear(32, heads), 0.1
+            (first, second), c = (torch.nn.Linear(*sizes, dtype=torch.float32) for sizes in ((1, 32), (32, heads))), 0.1
             longest = torch.log1p(c * torch.arange(keys - queries, keys).clamp(min=512).float())[:, None, None]
             distance = torch.log1p(c * apart)[..., None]
-            return lambda: second(torch.relu(first(distance / longest))).permute(2, 0, 1)
+            return second(torch.relu(first(distance / longest))).permute(2, 0, 1)
         return None
 
-    def scores(self, spec, q, k, bias, seen):
-        torch = self.torch
+    def scores(self, spec, q, k, seen):
         s = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
         if spec.startswith("cope"):
             gate = torch.sigmoid(s).masked_fill(~seen, 0)
@@ -98,19 +89,19 @@ class Torch:
             s = s * self.factors
         if spec.startswith("relative"):
             s = s + (q @ self.relative.T).gather(-1, self.offsets.expand(*s.shape)) / math.sqrt(q.shape[-1])
-        return s if bias is None else s + bias()
+        return s
 
-    def attention(self, spec, q, k, v, bias, seen, fused):
-        torch, group = self.torch, self.o.heads // self.o.kv_heads
+    def attention(self, spec, q, k, v, mask, seen, fused):
+        """mask: the bias, with -inf where nothing is seen; or None."""
+        group = self.o.heads // self.o.kv_heads
         if fused:
-            mask = bias().masked_fill(~seen, -math.inf)[None] if bias is not None else None
-            causal = bias is None and q.shape[2] > 1 and "window" not in spec
-            if "window" in spec:
-                mask = seen
-            return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, enable_gqa=group > 1)
+            mask = seen if "window" in spec else mask
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None and q.shape[2] > 1,
+                                                                    enable_gqa=group > 1)
         if group > 1:
             k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
-        s = self.scores(spec, q, k, bias, seen).masked_fill(~seen, -math.inf)
+        s = self.scores(spec, q, k, seen)
+        s = s.masked_fill(~seen, -math.inf) if mask is None else s + mask
         if "sinks" in spec:
             s = torch.cat([s, self.sinks.expand(*s.shape[:3], 1)], -1)
             return torch.softmax(s, -1)[..., :-1] @ v
@@ -118,16 +109,17 @@ class Torch:
 
     def call(self, spec, queries, keys, fused):
         """One call with everything prepared; None where SDPA cannot do it."""
-        torch, o = self.torch, self.o
+        o = self.o
         if fused and any(name in spec for name in ("cope", "cap", "decay", "relative", "sinks", "xpos")):
             return None
         q, k, v = self.tensors(queries, keys)
         i, j = torch.arange(keys - queries, keys)[:, None], torch.arange(keys)[None]
         seen = (j <= i) & (i - j < (1024 if "window" in spec else keys + 1))
         bias = self.bias(spec, queries, keys)
+        mask = None if bias is None else bias.masked_fill(~seen, -math.inf).to(q.dtype)[None]
         self.cope, self.sinks = torch.randn(o.dim, 65), torch.randn(o.heads, 1, 1)
         if spec.startswith("decay"):
-            self.factors = 0.98 ** (i - j).abs().float()
+            self.factors = (0.98 ** (i - j).abs().float()).to(q.dtype)
         if spec.startswith("relative"):
             self.relative, self.offsets = torch.randn(257, o.dim), (j - i).clamp(-128, 128) + 128
         turns = spec.startswith("ro")
@@ -142,12 +134,12 @@ class Torch:
                 kept = new if queries == keys else k
                 if spec == "roper" and queries == keys:
                     values = self.rotate(spec, v, mine)
-            out = self.attention(spec, turned, kept, values, bias, seen, fused)
+            out = self.attention(spec, turned, kept, values, mask, seen, fused)
             return self.rotate(spec, out, mine, -1) if spec == "roper" else out
         return run
 
     def apply_call(self, spec, tokens):
-        torch, o = self.torch, self.o
+        o = self.o
         if spec.startswith(("sinusoidal", "learned", "chebyshev")):
             x, table = torch.randn(1, tokens, o.heads * o.dim), torch.randn(8192, o.heads * o.dim)
             at = torch.arange(8192 - tokens, 8192)
@@ -158,24 +150,35 @@ class Torch:
         tables = self.angles(spec, 0, tokens)
         return lambda: (self.rotate(spec, q, tables), self.rotate(spec, k, tables))
 
-    def measure(self, spec, what, repeats):
-        torch, o = self.torch, self.o
-        results = {}
-        with torch.no_grad():
-            if what.startswith("apply"):
-                tokens = 1 if what.endswith("decode") else o.prefill
-                calls = {"eager": self.apply_call(spec, tokens)}
-            else:
-                sizes = (1, o.cache + 1) if what == "decode" else (o.prefill, o.prefill)
-                calls = {"eager": self.call(spec, *sizes, False), "sdpa": self.call(spec, *sizes, True)}
+    def calls(self, spec, what):
+        """What can be timed, by name; tensors are of the default type."""
+        if what.startswith("apply"):
+            found = {"eager": self.apply_call(spec, 1 if what.endswith("decode") else self.o.prefill)}
+        else:
+            sizes = (1, self.o.cache + 1) if what == "decode" else (self.o.prefill, self.o.prefill)
+            found = {"eager": self.call(spec, *sizes, False), "sdpa": self.call(spec, *sizes, True)}
+        return {name: call for name, call in found.items() if call is not None}
+
+    def measure_type(self, spec, what, plain):
+        rows, work = [], {"spec": spec, "what": what}
+        wanted = [way for way in self.o.ways if way.startswith(plain)]
+        calls = self.calls(spec, what) if wanted else {}
+        if plain in wanted:
             for name, call in calls.items():
-                if call is None:
-                    continue
-                results[f"torch {name}"] = best(call, repeats)
-                if o.compile:
-                    torch._dynamo.reset()
-                    results[f"torch {name} compiled"] = best(torch.compile(call, dynamic=False), repeats)
-        return results
+                rows.append(peer_ways.row_of(name, plain, work, lambda call=call: peer_rows.fastest(call, self.o.runs)))
+        best = min((row for row in rows if "best_s" in row), key=lambda row: row["best_s"], default=None)
+        if f"{plain} compiled" in wanted and best is not None:
+            call = torch.compile(calls[best["case"]], dynamic=False)
+            peer_ways.row_of(best["case"], f"{plain} compiled", work, lambda: peer_rows.fastest(call, self.o.runs))
+
+    def measure(self, spec, what):
+        with torch.no_grad():
+            for plain in ("float32", "bf16"):
+                torch.set_default_dtype(peer_ways.type_of(plain))
+                try:
+                    self.measure_type(spec, what, plain)
+                finally:
+                    torch.set_default_dtype(torch.float32)
 
 
 # ---- ONNX Runtime ----
@@ -185,6 +188,12 @@ class Onnx:
         import onnx
         import onnxruntime
         self.onnx, self.runtime, self.o = onnx, onnxruntime, o
+        self.name = f"ONNX Runtime {onnxruntime.__version__}"
+        random = np.random.default_rng(1)
+        inputs = {name: random.standard_normal(shape, dtype="float32") for name, shape in (
+            ("a", (peer_rows.ROWS, peer_rows.DEPTH)), ("b", (peer_rows.DEPTH, peer_rows.COLUMNS)))}
+        session = self.session([onnx.helper.make_node("MatMul", ["a", "b"], ["c"])], inputs, ["c"])
+        peer_rows.say_products(self.name, o.threads, {"float32": lambda: session.run(["c"], inputs)})
 
     def session(self, nodes, inputs, outputs):
         helper, proto = self.onnx.helper, self.onnx.TensorProto
@@ -198,21 +207,24 @@ class Onnx:
         options.log_severity_level = 3
         return self.runtime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
 
-    def run(self, nodes, inputs, outputs, repeats):
-        session = self.session(nodes, inputs, outputs)
-        return best(lambda: session.run(outputs, inputs), repeats)
+    def run(self, case, work, nodes, inputs, outputs):
+        def timed():
+            session = self.session(nodes, inputs, outputs)
+            return peer_rows.fastest(lambda: session.run(outputs, inputs), self.o.runs)
+
+        peer_rows.row_of(self.name, case, "float32", work, timed)
 
     def tables(self):
         angle = np.outer(np.arange(8192), 10000.0 ** (-np.arange(0, self.o.dim, 2) / self.o.dim))
         return np.cos(angle).astype("float32"), np.sin(angle).astype("float32")
 
-    def measure(self, spec, what, repeats):
+    def measure(self, spec, what):
         o, helper, random = self.o, self.onnx.helper, np.random.default_rng(1)
         cos, sin = self.tables()
         tokens = 1 if what.endswith("decode") else o.prefill
         width, kv = o.heads * o.dim, o.kv_heads * o.dim
         if spec not in ("rope", "rope(pairs=half)", "none"):
-            return {}
+            return
         interleaved = int(layout(spec) == "interleaved")
         normal = lambda *shape: random.standard_normal(shape, dtype="float32")
         if what.startswith("apply"):
@@ -220,7 +232,8 @@ class Onnx:
             nodes = [helper.make_node("RotaryEmbedding", [x, "at", "cos", "sin"], [y], domain="com.microsoft", interleaved=interleaved,
                                       num_heads=heads) for x, y, heads in (("q", "a", o.heads), ("k", "b", o.kv_heads))]
             inputs = {"q": normal(1, tokens, width), "k": normal(1, tokens, kv), "at": at, "cos": cos, "sin": sin}
-            return {"onnxruntime": self.run(nodes, inputs, ["a", "b"], repeats)}
+            self.run("RotaryEmbedding", {"spec": spec, "what": what}, nodes, inputs, ["a", "b"])
+            return
         past, total = (o.cache, o.cache + 1) if what == "decode" else (0, o.prefill)
         inputs = {"q": normal(1, tokens, width), "k": normal(1, tokens, kv), "v": normal(1, tokens, kv),
                   "past_k": normal(1, o.kv_heads, past, o.dim), "past_v": normal(1, o.kv_heads, past, o.dim),
@@ -228,7 +241,7 @@ class Onnx:
         names = ["q", "k", "v", "past_k", "past_v", "last", "total"] + (["cos", "sin"] if spec != "none" else [])
         node = helper.make_node("GroupQueryAttention", names, ["y", "new_k", "new_v"], domain="com.microsoft", num_heads=o.heads,
                                 kv_num_heads=o.kv_heads, do_rotary=int(spec != "none"), rotary_interleaved=interleaved)
-        return {"onnxruntime": self.run([node], {n: inputs[n] for n in names}, ["y", "new_k", "new_v"], repeats)}
+        self.run("GroupQueryAttention", {"spec": spec, "what": what}, [node], {n: inputs[n] for n in names}, ["y", "new_k", "new_v"])
 
 
 # ---- JAX ----
@@ -236,12 +249,21 @@ class Onnx:
 class Jax:
     def __init__(self, o):
         import jax
-        self.jax, self.o = jax, o
+        self.jax, self.o, self.name = jax, o, f"JAX {jax.__version__}"
+        a, b = (jax.random.normal(jax.random.PRNGKey(n), shape) for n, shape in enumerate((
+            (peer_rows.ROWS, peer_rows.DEPTH), (peer_rows.DEPTH, peer_rows.COLUMNS))))
+        product = jax.jit(lambda a, b: a @ b)
+        peer_rows.say_products(self.name, "all", {"float32": lambda: jax.block_until_ready(product(a, b))})
 
-    def measure(self, spec, what, repeats):
+    def run(self, case, spec, what, call, *inputs):
+        compiled = self.jax.jit(call)
+        peer_rows.row_of(self.name, case, "float32", {"spec": spec, "what": what},
+                         lambda: peer_rows.fastest(lambda: self.jax.block_until_ready(compiled(*inputs)), self.o.runs))
+
+    def measure(self, spec, what):
         jax, np_, o = self.jax, self.jax.numpy, self.o
         if spec not in ("rope", "rope(pairs=half)", "none", "alibi"):
-            return {}
+            return
         tokens = 1 if what.endswith("decode") else o.prefill
         keys = o.cache + 1 if what == "decode" else tokens
         draw = lambda n, heads: jax.random.normal(jax.random.PRNGKey(n), (1, n, heads, o.dim))
@@ -258,10 +280,10 @@ class Jax:
 
         if what.startswith("apply"):
             if not spec.startswith("rope"):
-                return {}
-            call = jax.jit(lambda q, k: (rotate(q), rotate(k)))
+                return
             k = draw(tokens, o.kv_heads)
-            return {"jax": best(lambda: jax.block_until_ready(call(q, k)), repeats)}
+            self.run("rotation", spec, what, lambda q, k: (rotate(q), rotate(k)), q, k)
+            return
         bias = None
         if spec == "alibi":
             slopes = 2.0 ** (-8.0 * np.arange(1, o.heads + 1) / o.heads)
@@ -273,43 +295,32 @@ class Jax:
                 q = rotate(q)
                 k = rotate(k) if tokens == keys else k.at[:, keys - tokens:].set(rotate(k[:, keys - tokens:]))
             return jax.nn.dot_product_attention(q, k, v, bias=bias, is_causal=tokens > 1)
-        call = jax.jit(attend)
-        return {"jax": best(lambda: jax.block_until_ready(call(q, k, v)), repeats)}
+        self.run("dot_product_attention", spec, what, attend, q, k, v)
 
 
 def peers(o):
-    for make in (Torch, Onnx, Jax):
+    """MKL is PyTorch's: the others are timed once."""
+    for make in (Torch, Onnx, Jax) if peer_rows.MKL == "as installed" else (Torch,):
         try:
             yield make(o)
         except ImportError as missing:
-            print(f"peer_encodings: {missing}: left out")
+            print(json.dumps({"peer": make.__name__, "left_out": str(missing)}), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
+    peer_ways.add_ways(parser)
     parser.add_argument("--locus", required=True, help="what bench_encodings printed")
     parser.add_argument("--prefill", type=int, default=4096)
     parser.add_argument("--cache", type=int, default=4096)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--compile", action="store_true", help="also under torch.compile (minutes)")
+    parser.add_argument("--repeats", type=int, default=3, help="of a prefill")
     o = parser.parse_args()
     rows = [json.loads(line) for line in open(o.locus, encoding="utf-8") if line.startswith("{")]
     o.heads, o.kv_heads, o.dim = rows[0]["heads"], rows[0]["kv_heads"], rows[0]["dim"]
-    others = list(peers(o))
-    print("| encoding | what | locus ms | times PyTorch eager | times the best other | the others, ms |\n|---|---|---|---|---|---|")
-    for row in rows:
-        found = {}
-        for peer in others:
-            try:
-                found |= peer.measure(row["spec"], row["what"], o.repeats if "prefill" in row["what"] else 20)
-            except Exception as failure:  # a peer that cannot do a row is named, and the table goes on
-                print(f"peer_encodings: {type(peer).__name__} on {row['spec']}, {row['what']}: {str(failure)[:200]}")
-        mine = row["best_ms"]
-        eager = found.get("torch eager")
-        rest = {name: ms for name, ms in found.items() if name != "torch eager"}
-        print(f"| `{row['spec']}` | {row['what']} | {mine:.4g} | {f'{eager / mine:.1f}' if eager else '–'} | "
-              f"{f'{min(rest.values()) / mine:.2f}' if rest else '–'} | {', '.join(f'{n} {ms:.4g}' for n, ms in found.items())} |", flush=True)
+    for peer in list(peers(o)):
+        for row in rows:
+            o.runs = o.repeats if "prefill" in row["what"] else 20
+            peer.measure(row["spec"], row["what"])
 
 
 if __name__ == "__main__":

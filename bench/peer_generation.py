@@ -2,11 +2,13 @@
 """Greedy decoding with a preallocated key-value cache in PyTorch, for docs/performance.md: the model of peer_decoder_step.py, with
 the parameters that `bench_generation --write FILE` has written, if they are given: then its first 40 tokens must be the same before
 anything is timed. One step writes a key and a value into the cache of each layer and attends to the part that is filled with
-scaled_dot_product_attention.
+scaled_dot_product_attention. In each way of peer_ways.py; with bfloat16 parameters and cache are of that type, and its tokens need not
+be the same.
 
-Usage: python3 bench/peer_generation.py [--threads 2] [--lengths 128,256,512,1024,2048,4096] [--batches 1,32] [--tokens 32]
+Usage: python3 bench/peer_generation.py [--threads 2] [--ways float32,bf16,…] [--lengths 128,256,512,1024,2048,4096] [--batches 1,32] [--tokens 32]
 [--model FILE.safetensors]; prints JSON lines."""
 import argparse
+import copy
 import json
 import struct
 import time
@@ -15,15 +17,17 @@ import torch
 from torch.nn import functional as F
 
 import peer_decoder_step as decoder
+import peer_rows
+import peer_ways
 
 
 class Cache:
     """Keys and values of all layers, [layers, batch, heads, room, head], and the rotary table."""
 
-    def __init__(self, batch, room):
+    def __init__(self, batch, room, dtype=torch.float32):
         shape = (decoder.LAYERS, batch, decoder.HEADS, room, decoder.HEAD)
-        self.keys, self.values, self.filled = torch.zeros(shape), torch.zeros(shape), 0
-        self.cos, self.sin = decoder.angles(room)
+        self.keys, self.values, self.filled = torch.zeros(shape, dtype=dtype), torch.zeros(shape, dtype=dtype), 0
+        self.cos, self.sin = (table.to(dtype) for table in decoder.angles(room))
 
 
 def read(model, cache, tokens):
@@ -84,41 +88,48 @@ def check(model, tensors):
         raise SystemExit(f"peer_generation: {got} instead of {answer}")
 
 
-def measure(model, batch, length, options):
+def time_tokens(model, batch, length, way, options):
     generator, times = torch.Generator().manual_seed(3), []
-    cache = Cache(batch, length + options.tokens)
+    cache = Cache(batch, length + options.tokens, peer_ways.type_of(way))
     prompt = torch.randint(len(model.embedding), (batch, length), generator=generator)
+    step = torch.compile(read, dynamic=True) if peer_ways.is_compiled(way) else read
     start = time.perf_counter()
     token = read(model, cache, prompt)
     prefill = time.perf_counter() - start
     for _ in range(options.tokens):
         start = time.perf_counter()
-        token = read(model, cache, token)
+        token = step(model, cache, token)
         times.append(time.perf_counter() - start)
     times.sort()
-    print(json.dumps({"peer": f"PyTorch {torch.__version__}", "case": f"static-cache-{model.case}", "batch": batch,
-                      "length": length, "prefill_s": prefill, "step_us": 1e6 * times[0],
-                      "median_us": 1e6 * times[len(times) // 2], "tokens_per_s": batch / times[0]}), flush=True)
+    return {"prefill_s": prefill, "best_s": times[0], "median_s": times[len(times) // 2], "tokens_per_s": batch / times[0]}
+
+
+def measure(models, batch, length, options):
+    work = {"encoding": "rope", "batch": batch, "length": length}
+    for way in options.ways:
+        model = models[peer_ways.type_of(way)]
+        peer_ways.row_of("static cache", way, work, lambda way=way: time_tokens(model, batch, length, way, options))
 
 
 @torch.inference_mode()
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--threads", type=int, default=2)
+    peer_ways.add_ways(parser)
     parser.add_argument("--tokens", type=int, default=32)
-    parser.add_argument("--lengths", default="128,256,512,1024,2048,4096")
-    parser.add_argument("--batches", default="1,32")
+    parser.add_argument("--lengths", type=peer_rows.numbers_of, default=[128, 256, 512, 1024, 2048, 4096])
+    parser.add_argument("--batches", type=peer_rows.numbers_of, default=[1, 32])
     parser.add_argument("--model")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    peer_ways.begin(options)
     tensors = load(options.model) if options.model else None
     model = decoder.Model("rope", len(tensors["embedding.weight"]) if tensors else 20)
     if tensors:
         take_parameters(model, tensors)
         check(model, tensors)
-    for batch in options.batches.split(","):
-        for length in options.lengths.split(","):
-            measure(model, int(batch), int(length), options)
+    models = {torch.float32: model, torch.bfloat16: copy.deepcopy(model).bfloat16()}
+    for batch in options.batches:
+        for length in options.lengths:
+            measure(models, batch, length, options)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import peer_ways
 
 DIM, HEADS, HIDDEN, LAYERS, BATCH, GRID, CLASSES, DROPOUT = 256, 4, 512, 7, 128, 10, 10, 0.1
 HEAD = DIM // HEADS
+SPECS = {"none": "none", "rope": "rope", "algebraic": "algebraic(group=grid:2, decay=0.98)"}  # as bench_step calls them
 
 
 class Positions(nn.Module):
@@ -114,7 +115,7 @@ def measure(case, options):
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.03, fused=True)
         return optimizer, lambda: ((images, labels), BATCH), loss, "images"
 
-    peer_ways.measure(case, options, subject, depth=options.depth)
+    peer_ways.measure_steps(case, {"encoding": SPECS[kind], "depth": options.depth}, options, subject)
 
 
 if __name__ == "__main__":

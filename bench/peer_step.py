@@ -111,6 +111,9 @@ class Model(nn.Module):
         return self.norms[1](x) @ self.embedding.T
 
 
+SPECS = {"rope": "rope", "algebraic": "algebraic(group=seq, decay=0.98)"}  # what a case computes, as bench_step calls it
+
+
 def batch(generator):
     lengths = [max(1, int(100 + 10 * torch.randn((), generator=generator))) for _ in range(BATCH)]
     words = [torch.randint(1, 21, (n,), generator=generator) for n in lengths]
@@ -137,7 +140,7 @@ def measure(case, options):
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
         return optimizer, batches, loss, "real_tokens"
 
-    peer_ways.measure(case, options, subject)
+    peer_ways.measure_steps(case, {"encoding": SPECS[kind], "depth": 0}, options, subject)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import peer_step
 import peer_ways
 
 BATCH, ARITY = 64, 2
+SPECS = {"rope": "rope", "algebraic": "algebraic(group=tree:2, decay=0.98)"}  # as bench_step calls them
 
 
 def random_tree(depth, path, nodes, draw):
@@ -156,7 +157,7 @@ def measure(case, options):
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
         return optimizer, batches, loss, "real_tokens"
 
-    peer_ways.measure(case, options, subject)
+    peer_ways.measure_steps(case, {"encoding": SPECS[kind], "depth": 0}, options, subject)
 
 
 if __name__ == "__main__":

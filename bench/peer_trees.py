@@ -8,15 +8,19 @@ Autograd goes back through all of it, and through the matrix exponential to the 
 Written for speed within that structure: no padding between trees, words prepared outside the timing, only masked rows are multiplied, one
 gather for queries and keys, float32, autograd off where only values are timed.
 
-Usage: python3 bench/peer_trees.py [--threads 2] [--trees 64] [--depth 7] [--nodes N] [--read FILE] [--write FILE]
+In each way of peer_ways.py; bfloat16 is autocast.
+
+Usage: python3 bench/peer_trees.py [--threads 2] [--ways float32,bf16,…] [--trees 64] [--depth 7] [--nodes N] [--read FILE]
+[--write FILE]
 A batch is a text file: a line for each tree, its nodes' paths in the order of tokens, "0 1 2 2+1 2+2". --nodes: one random tree of N
 nodes instead of a batch. --write only writes. Prints JSON lines."""
 import argparse
-import json
 import random
-import time
 
 import torch
+
+import peer_rows
+import peer_ways
 
 HEADS, DIM, BRANCHES = 8, 64, 2
 
@@ -67,6 +71,7 @@ def read_batch(name):
 
 class Published:
     def __init__(self, batch):
+        self.batch = batch
         tokens = [path for tree in batch for path in tree]
         unique = sorted(set(tokens), key=lambda path: (len(path), path))
         number = {path: index for index, path in enumerate(unique)}
@@ -84,7 +89,7 @@ class Published:
         for step in range(self.words.shape[1]):
             for branch in range(1, BRANCHES + 1):
                 mask = self.words[:, step] == branch
-                maps[mask] = maps[mask] @ generators[branch - 1]
+                maps[mask] = (maps[mask] @ generators[branch - 1]).to(maps.dtype)
         return maps
 
     def apply(self, maps):
@@ -98,19 +103,23 @@ class Published:
         torch.autograd.backward(self.apply(self.matrices()), self.upstream)
 
 
-def milliseconds(function, budget):
-    function()
-    times, end = [], time.perf_counter() + budget
-    while len(times) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
-        function()
-        times.append(1e3 * (time.perf_counter() - start))
-    return {"best_ms": round(min(times), 3), "median_ms": round(sorted(times)[len(times) // 2], 3), "runs": len(times)}
+def measure(peer, options):
+    size = {"trees": len(peer.batch), "tokens": len(peer.tokens), "positions": len(peer.words), "depth": peer.words.shape[1]}
+    maps = peer.matrices().detach()
+    cases = {"plan": peer.matrices, "forward": lambda: peer.apply(maps), "plan + forward + backward": peer.step}
+    for case, call in cases.items():
+        def timed(way):
+            program = torch.compile(call) if peer_ways.is_compiled(way) else call
+            with torch.autocast("cpu", torch.bfloat16, enabled=way.startswith("bf16")), torch.set_grad_enabled(call == peer.step):
+                return peer_rows.fastest(program, 1000, options.budget)
+
+        for way in options.ways:
+            peer_ways.row_of("published", way, {"case": case}, lambda way=way: timed(way), size)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--threads", type=int, default=2)
+    peer_ways.add_ways(parser)
     parser.add_argument("--trees", type=int, default=64)
     parser.add_argument("--depth", type=float, default=7)
     parser.add_argument("--nodes", type=int)
@@ -119,7 +128,6 @@ def main():
     parser.add_argument("--read")
     parser.add_argument("--write")
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
     draw = random.Random(arguments.seed)
     if arguments.read:
@@ -129,15 +137,8 @@ def main():
     if arguments.write:
         write_batch(arguments.write, batch)
         return
-    peer = Published(batch)
-    size = {"peer": f"PyTorch {torch.__version__}", "trees": len(batch), "tokens": len(peer.tokens), "positions": len(peer.words),
-            "depth": peer.words.shape[1]}
-    with torch.no_grad():
-        maps = peer.matrices()
-        print(json.dumps({**size, "case": "plan", **milliseconds(peer.matrices, arguments.budget)}), flush=True)
-        print(json.dumps({**size, "case": "forward", **milliseconds(lambda: peer.apply(maps), arguments.budget)}), flush=True)
-    del maps
-    print(json.dumps({**size, "case": "plan + forward + backward", **milliseconds(peer.step, arguments.budget)}), flush=True)
+    peer_ways.begin(arguments)
+    measure(Published(batch), arguments)
 
 
 if __name__ == "__main__":

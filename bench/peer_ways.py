@@ -1,57 +1,75 @@
 # SPDX-License-Identifier: MIT
-"""The ways in which a training step is timed in PyTorch, so that the comparison is with the best of them: float32 and autocast
-bfloat16, each as it is written and compiled (torch.compile). On AMD processors MKL takes its slow path unless told otherwise;
-run.sh then runs every peer once more with a preloaded object that tells it, and rows say so ("mkl": "fast path").
+"""The ways in which work is timed in PyTorch, so that the comparison is with the best of them: float32 and bfloat16, each as it
+is written and compiled (torch.compile). Training steps have bfloat16 by autocast, single calls by tensors of bfloat16. On AMD
+processors MKL takes its slow path unless told otherwise; run.sh then runs every peer once more with a preloaded object that tells
+it, and rows say so ("mkl": "fast path").
 
-Every peer prints first what its own matrix products reach in this process, in both precisions, and then a row for each case and
-way; what a way cannot do is a row that says why."""
-import json
-import os
+What peers print is in peer_rows.py."""
 import resource
 import time
 
 import torch
 
+import peer_rows
+
 WAYS = ("float32", "float32 compiled", "bf16", "bf16 compiled")
-MKL = os.environ.get("LOCUS_PEER_MKL", "as installed")
-ROWS, COLUMNS, DEPTH = 6400, 2048, 512  # the largest product of the published step
+PYTORCH = f"PyTorch {torch.__version__}"
 
 
-def list_of(text):
-    return [word for word in text.split(",") if word]
+def add_ways(parser):
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--ways", type=peer_rows.list_of, default=list(WAYS), help=", ".join(WAYS))
 
 
 def add_options(parser, cases, steps):
-    parser.add_argument("--threads", type=int, default=2)
+    """Of a training step."""
+    add_ways(parser)
     parser.add_argument("--steps", type=int, default=steps)
-    parser.add_argument("--cases", type=list_of, default=list_of(cases))
-    parser.add_argument("--ways", type=list_of, default=list(WAYS), help=", ".join(WAYS))
+    parser.add_argument("--cases", type=peer_rows.list_of, default=peer_rows.list_of(cases))
 
 
-def product_gflops(dtype):
-    """The best of several runs of one product, operands of that type."""
-    a, b = (torch.randn(rows, DEPTH).to(dtype) for rows in (ROWS, COLUMNS))
-    best = 0.0
-    for _ in range(12):
-        start = time.perf_counter()
-        torch.nn.functional.linear(a, b)
-        best = max(best, 2e-9 * ROWS * COLUMNS * DEPTH / (time.perf_counter() - start))
-    return round(best, 1)
+def type_of(way):
+    return torch.bfloat16 if way.startswith("bf16") else torch.float32
+
+
+def is_compiled(way):
+    return way.endswith("compiled")
+
+
+def torch_product(dtype):
+    a, b = (torch.randn(rows, peer_rows.DEPTH).to(dtype) for rows in (peer_rows.ROWS, peer_rows.COLUMNS))
+    return lambda: torch.nn.functional.linear(a, b)
 
 
 def begin(options):
     """Threads, and the row of products."""
     torch.set_num_threads(options.threads)
-    peaks = {"float32": product_gflops(torch.float32), "bf16": product_gflops(torch.bfloat16)}
-    print(json.dumps({"peer": f"PyTorch {torch.__version__}", "mkl": MKL, "threads": options.threads,
-                      "product_gflops": peaks}), flush=True)
+    products = {"float32": torch_product(torch.float32), "bf16": torch_product(torch.bfloat16)}
+    peer_rows.say_products(PYTORCH, options.threads, products, {"mkl": peer_rows.MKL})
 
+
+def row_of(case, way, work, measure, said=None):
+    torch._dynamo.reset()
+    return peer_rows.row_of(PYTORCH, case, way, work, measure, {"mkl": peer_rows.MKL, **(said or {})})
+
+
+# ---- single calls ----
+
+def measure_calls(case, work, make, options, repeats, seconds=30.0):
+    """A row for each way of a call. `make(type)` gives the call on tensors of that type."""
+    def measure(way):
+        call = make(type_of(way))
+        return peer_rows.fastest(torch.compile(call, dynamic=False) if is_compiled(way) else call, repeats, seconds)
+
+    return [row_of(case, way, work, lambda: measure(way)) for way in options.ways]
+
+
+# ---- training steps ----
 
 def time_steps(way, steps, optimizer, batches, loss):
     """(seconds, count) of the steps, and the first loss. `batches()` gives a step's arguments of `loss`, and of what it has
     how many, untimed."""
-    is_compiled = way.endswith("compiled")
-    program, warm, times, first = torch.compile(loss) if is_compiled else loss, 3 if is_compiled else 1, [], None
+    program, warm, times, first = (torch.compile(loss), 3, [], None) if is_compiled(way) else (loss, 1, [], None)
     for step in range(steps + warm):
         arguments, count = batches()
         start = time.perf_counter()
@@ -66,23 +84,16 @@ def time_steps(way, steps, optimizer, batches, loss):
     return times, first
 
 
-def measure(case, options, subject, **said):
+def measure_steps(case, work, options, subject):
     """A row for each way. `subject()` makes anew, with the same random numbers, optimizer, batches, loss and what is
     counted."""
-    rows = []
-    for way in options.ways:
+    def measure(way):
         torch.manual_seed(0)
-        torch._dynamo.reset()
-        row = {"peer": f"PyTorch {torch.__version__}", "case": case, "way": way, "mkl": MKL, **said}
-        try:
-            optimizer, batches, loss, counted = subject()
-            times, row["first_loss"] = time_steps(way, options.steps, optimizer, batches, loss)
-            seconds = sorted(second for second, _ in times)
-            row.update(best_s=seconds[0], median_s=seconds[len(seconds) // 2])
-            row[f"{counted}_per_s"] = max(count / second for second, count in times)
-            row["peak_GiB_so_far"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        except Exception as error:  # a way that a peer cannot go is no fault of this program
-            row["left_out"] = f"{type(error).__name__}: {error}".splitlines()[0][:160]
-        print(json.dumps(row), flush=True)
-        rows.append(row)
-    return rows
+        optimizer, batches, loss, counted = subject()
+        times, first = time_steps(way, options.steps, optimizer, batches, loss)
+        seconds = sorted(second for second, _ in times)
+        return {"first_loss": first, "best_s": seconds[0], "median_s": seconds[len(seconds) // 2],
+                f"{counted}_per_s": max(count / second for second, count in times),
+                "peak_GiB_so_far": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}
+
+    return [row_of(case, way, work, lambda: measure(way)) for way in options.ways]

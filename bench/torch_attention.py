@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""locus.torch beside PyTorch at its best: attention forward, and forward with backward, float32, causal.
+"""locus.torch beside PyTorch at its best: attention forward, and forward with backward, causal, on tensors of float32 and of
+bfloat16; a step in bfloat16 by autocast.
 
   rope       beside scaled_dot_product_attention(is_causal=True) with rotate-half, eager and compiled
   alibi      beside a mask that is made before the time is taken, and FlexAttention compiled
@@ -11,10 +12,11 @@
              takes them one after the other
   step       a training step of a Llama-like decoder, 6 layers of 512, beside itself with rotate-half
 
-Every answer is compared with the peer's before anything is timed. Programs take turns within a run; the ratio is the
-best time of the fastest peer by locus's. Usage: PYTHONPATH=build/python/python python3 bench/torch_attention.py
-[--cases rope,alibi,…] [--lengths 512,…] [--steps 256,…] [--threads 2] [--tokens 8192] [--repeats 5]
-[--without flex,…]; JSON lines."""
+A mask that is made before is not compiled: nothing is left but scaled_dot_product_attention.
+Every answer is compared with the peer's before anything is timed. Programs take turns within a run; peer_best.py makes
+ratios of what is printed. Usage: PYTHONPATH=build/python/python python3 bench/torch_attention.py
+[--cases rope,alibi,…] [--types float32,bf16] [--lengths 512,…] [--steps 256,…] [--threads 2] [--tokens 8192]
+[--repeats 5] [--without flex,…]; JSON lines."""
 import argparse
 import contextlib
 import json
@@ -28,18 +30,22 @@ from torch.nn import functional as F
 import locus
 import locus.torch
 
+import peer_rows
+import peer_ways
+
 HEADS, DIM, WINDOW = 8, 64, 512
 RAGGED = [173, 512, 64, 301, 128, 480, 33, 256, 399, 77, 210, 350, 145, 500, 92, 288]
-ERROR = 2e-4
+ERROR = {"float32": 2e-4, "bf16": 5e-2}  # of answers; bfloat16 has 8 bits
+LOSS_ERROR = {"float32": 1e-3, "bf16": 5e-2}
 
 
 # ---- what both compute ----
 
 
-def angles(length, dim=DIM):
+def angles(length, dtype, dim=DIM):
     """cos and sin, [length, dim], of rotate-half."""
     angle = torch.arange(length)[:, None] * 10000.0 ** (-torch.arange(0, dim, 2) / dim)
-    return tuple(torch.cat([f(angle), f(angle)], -1) for f in (torch.cos, torch.sin))
+    return tuple(torch.cat([f(angle), f(angle)], -1).to(dtype) for f in (torch.cos, torch.sin))
 
 
 def turn(x, cos, sin):
@@ -86,8 +92,8 @@ def sdpa(mask):
     return lambda q, k, v, *_: F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
-def of_rope(length):
-    cos, sin = angles(length)
+def of_rope(length, dtype):
+    cos, sin = angles(length, dtype)
     compiled = torch.compile(turn)
 
     def turned(by):
@@ -96,40 +102,40 @@ def of_rope(length):
     return "rope(pairs=half)", {"rotate-half": turned(turn), "rotate-half compiled": turned(compiled)}
 
 
-def of_alibi(length):
+def of_alibi(length, dtype):
     own = slopes()
-    mask = causal_mask(-own[:, None, None] * distances(length).abs())[None]
+    mask = causal_mask(-own[:, None, None] * distances(length).abs())[None].to(dtype)
     return "alibi", {"mask": sdpa(mask), "flex": lambda: flex(
         lambda score, b, h, i, j: score - own[h] * (i - j), lambda b, h, i, j: i >= j, length)}
 
 
-def of_window(length):
+def of_window(length, dtype):
     apart = distances(length)
     mask = (apart >= 0) & (apart < WINDOW)
     return f"scores(window={WINDOW})", {"mask": sdpa(mask), "flex": lambda: flex(
         None, lambda b, h, i, j: (i >= j) & (i - j < WINDOW), length)}
 
 
-def of_t5(length):
+def of_t5(length, dtype):
     rows = t5_rows(length)
     before = {}
 
     def program(q, k, v, table):
         if torch.is_grad_enabled() or "mask" not in before:
-            before["mask"] = causal_mask(table[rows].permute(2, 0, 1))[None]
+            before["mask"] = causal_mask(table[rows].permute(2, 0, 1))[None].to(dtype)
         return F.scaled_dot_product_attention(q, k, v, attn_mask=before["mask"])
 
-    return "t5(direction=causal)", {"mask": program}
+    return "t5(direction=causal)", {"mask": program, "mask compiled": torch.compile(program)}
 
 
-def of_relative(length):
+def of_relative(length, dtype):
     form = next(each for each in locus.Encoding("relative").plan(length, HEADS, DIM).forms() if each.kind == "content")
     window, factor = int(form.arrays["window"]), DIM ** -0.5 if form.arrays["scaled"] else 1.0
     rows = torch.clamp(-distances(length), -window, window) + window
-    hidden = causal_mask(torch.zeros(length, length))
+    hidden = causal_mask(torch.zeros(length, length, dtype=dtype))
 
     def program(q, k, v, table):
-        by_row = factor * (q @ table.T)
+        by_row = factor * (q @ table.T.to(dtype))
         mask = torch.gather(by_row, -1, rows.expand(*q.shape[:2], -1, -1)) + hidden
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
@@ -165,7 +171,7 @@ def answer(program, inputs, upstream):
     return [output.detach(), *(x.grad.clone() for x in inputs if x.grad is not None)]
 
 
-def checked(programs, inputs, upstream):
+def checked(programs, inputs, upstream, error):
     """Those that give locus's answer; why others were left out."""
     wanted, kept, left_out = answer(programs["locus"], inputs, upstream), {"locus": programs["locus"]}, {}
     for name, program in programs.items():
@@ -174,48 +180,52 @@ def checked(programs, inputs, upstream):
         try:
             own = program() if name == "flex" else program
             found = answer(own, inputs, upstream)
-        except Exception as error:  # what a peer cannot do is no fault of this program
-            left_out[name] = f"{type(error).__name__}: {error}".splitlines()[0][:120]
+        except Exception as failure:  # what a peer cannot do is no fault of this program
+            left_out[name] = f"{type(failure).__name__}: {failure}".splitlines()[0][:120]
             continue
         apart = max(float((a - b).abs().max() / max(1.0, float(b.abs().max()))) for a, b in zip(wanted, found))
-        if len(found) != len(wanted) or not apart < ERROR:
+        if len(found) != len(wanted) or not apart < error:
             raise SystemExit(f"torch_attention: '{name}' and locus differ by {apart:.2g}")
         kept[name] = own
     return kept, left_out
 
 
-def measure(said, programs, inputs, upstream, options):
+def measure(said, plain, programs, inputs, upstream, options):
     kept, left_out = checked({name: own for name, own in programs.items() if name not in options.without}, inputs,
-                             upstream)
+                             upstream, ERROR[plain])
     times = {name: [] for name in kept}
     for _ in range(options.repeats):
         for name, program in kept.items():
             times[name].append(once(program, inputs, upstream))
-    report(said, times, left_out)
+    report(said, plain, times, left_out)
 
 
-def report(said, times, left_out):
-    best = {name: min(own) for name, own in times.items()}
-    peer = min((name for name in best if name != "locus"), key=best.get, default=None)
-    line = {**said, "threads": torch.get_num_threads(), "torch": torch.__version__, "locus": locus.__version__,
-            "best_ms": {name: round(own * 1e3, 3) for name, own in best.items()},
-            "median_ms": {name: round(statistics.median(own) * 1e3, 3) for name, own in times.items()},
-            "peer": peer, "ratio": round(best[peer] / best["locus"], 3) if peer else None}
-    print(json.dumps({**line, **({"left_out": left_out} if left_out else {})}), flush=True)
+def report(said, plain, times, left_out):
+    """A row for each program, as peers print them."""
+    for name in [*times, *left_out]:
+        compiled = " compiled" if name == "flex" or name.endswith(" compiled") else ""
+        row = {"peer": "locus" if name == "locus" else peer_ways.PYTORCH, "case": name.removesuffix(" compiled"),
+               "way": plain + compiled, "mkl": peer_rows.MKL, "work": said}
+        if name in times:
+            row.update(best_s=min(times[name]), median_s=statistics.median(times[name]))
+        else:
+            row["left_out"] = left_out[name]
+        print(json.dumps(row), flush=True)
 
 
 # ---- cases ----
 
 
-def leaves(*shape):
+def leaves(dtype, *shape):
     """As after a projection: [batch, length, heads, dim], seen as [batch, heads, length, dim]."""
-    return [torch.randn(shape[0], shape[2], shape[1], shape[3]).transpose(1, 2).requires_grad_() for _ in range(3)]
+    return [torch.randn(shape[0], shape[2], shape[1], shape[3]).to(dtype).transpose(1, 2).requires_grad_() for _ in range(3)]
 
 
-def run_case(name, length, options):
+def run_case(name, length, plain, options):
+    dtype = peer_ways.type_of(plain)
     batch = max(1, options.tokens // length)
-    spec, peers = CASES[name](length)
-    inputs, initial = leaves(batch, HEADS, length, DIM), locus.Encoding(spec).initialise(HEADS, DIM, seed=1)
+    spec, peers = CASES[name](length, dtype)
+    inputs, initial = leaves(dtype, batch, HEADS, length, DIM), locus.Encoding(spec).initialise(HEADS, DIM, seed=1)
     learned = {key: torch.tensor(value, dtype=torch.float32).requires_grad_() for key, value in initial.items()}
     names = list(learned)
 
@@ -224,12 +234,12 @@ def run_case(name, length, options):
 
     inputs += list(learned.values())
     for both in (False, True):
-        upstream = torch.randn(batch, HEADS, length, DIM) if both else None
-        measure({"case": name, "batch": batch, "length": length, "pass": "both" if both else "forward"},
+        upstream = torch.randn(batch, HEADS, length, DIM).to(dtype) if both else None
+        measure({"case": name, "batch": batch, "length": length, "pass": "both" if both else "forward"}, plain,
                 {"locus": program, **peers}, inputs, upstream, options)
 
 
-def padded_peer(lengths):
+def padded_peer(lengths, dtype):
     length, counts = max(lengths), torch.tensor(lengths)
     index = torch.arange(length)
     inside = index[None] < counts[:, None]
@@ -238,7 +248,7 @@ def padded_peer(lengths):
     rows = torch.arange(sum(lengths))
     of = torch.repeat_interleave(torch.arange(len(lengths)), counts)
     within = rows - (torch.cumsum(counts, 0) - counts)[of]
-    cos, sin = angles(length)
+    cos, sin = angles(length, dtype)
 
     def program(q, k, v):
         wide = [x.new_zeros(len(lengths), length, HEADS, DIM).index_put((of, within), x).transpose(1, 2)
@@ -250,8 +260,8 @@ def padded_peer(lengths):
     return program
 
 
-def one_by_one_peer(lengths):
-    cos, sin = angles(max(lengths))
+def one_by_one_peer(lengths, dtype):
+    cos, sin = angles(max(lengths), dtype)
 
     def program(q, k, v):
         parts = []
@@ -265,18 +275,19 @@ def one_by_one_peer(lengths):
     return program
 
 
-def run_packed(options):
+def run_packed(plain, options):
+    dtype = peer_ways.type_of(plain)
     offsets = torch.tensor([0, *torch.cumsum(torch.tensor(RAGGED), 0).tolist()])
-    inputs = [torch.randn(sum(RAGGED), HEADS, DIM, requires_grad=True) for _ in range(3)]
+    inputs = [torch.randn(sum(RAGGED), HEADS, DIM).to(dtype).requires_grad_() for _ in range(3)]
 
     def program(q, k, v):
         return locus.torch.attention(q, k, v, "rope(pairs=half)", is_causal=True, offsets=offsets)
 
-    programs = {"locus": program, "padded": padded_peer(RAGGED), "one by one": one_by_one_peer(RAGGED)}
+    programs = {"locus": program, "padded": padded_peer(RAGGED, dtype), "one by one": one_by_one_peer(RAGGED, dtype)}
     for both in (False, True):
-        upstream = torch.randn(sum(RAGGED), HEADS, DIM) if both else None
+        upstream = torch.randn(sum(RAGGED), HEADS, DIM).to(dtype) if both else None
         measure({"case": "packed", "sequences": len(RAGGED), "tokens": sum(RAGGED),
-                 "pass": "both" if both else "forward"}, programs, inputs, upstream, options)
+                 "pass": "both" if both else "forward"}, plain, programs, inputs, upstream, options)
 
 
 # ---- a training step ----
@@ -311,12 +322,13 @@ class Model(nn.Module):
         return self.last(self.norm(x))
 
 
-def stepper(model):
+def stepper(model, plain):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
     def step(batch):
         start = time.perf_counter()
-        loss = F.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
+        with torch.autocast("cpu", torch.bfloat16, enabled=plain == "bf16"):
+            loss = F.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -325,15 +337,15 @@ def stepper(model):
     return step
 
 
-def run_step(length, options):
-    _, peers = of_rope(length)
+def run_step(length, plain, options):
+    _, peers = of_rope(length, peer_ways.type_of(plain))
     attends = {"locus": lambda q, k, v: locus.torch.attention(q, k, v, "rope(pairs=half)", is_causal=True),
                **{name: peer for name, peer in peers.items() if name not in options.without}}
     batch = max(1, options.step_tokens // length)
     generator, steps = torch.Generator().manual_seed(1), {}
     for name, attend in attends.items():
         torch.manual_seed(0)
-        steps[name] = stepper(Model(attend))
+        steps[name] = stepper(Model(attend), plain)
     times = {name: [] for name in steps}
     for number in range(options.repeats + 1):
         tokens, losses = torch.randint(8000, (batch, length + 1), generator=generator), {}
@@ -341,36 +353,38 @@ def run_step(length, options):
             seconds, losses[name] = step(tokens)
             if number:
                 times[name].append(seconds)
-        if max(losses.values()) - min(losses.values()) > 1e-3:
+        if max(losses.values()) - min(losses.values()) > LOSS_ERROR[plain]:
             raise SystemExit(f"torch_attention: losses of step {number} differ: {losses}")
-    report({"case": "step", "batch": batch, "length": length, "pass": "step"}, times, {})
+    report({"case": "step", "batch": batch, "length": length, "pass": "step"}, plain, times, {})
 
 
-def numbers(text):
-    return [int(word) for word in text.split(",") if word]
+def run(case, plain, options):
+    if case == "packed":
+        run_packed(plain, options)
+    elif case == "step":
+        for length in options.steps:
+            run_step(length, plain, options)
+    else:
+        for length in options.lengths:
+            run_case(case, length, plain, options)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", default="rope,alibi,window,t5,relative,packed,step")
-    parser.add_argument("--lengths", type=numbers, default=[512, 1024, 2048, 4096, 8192])
-    parser.add_argument("--steps", type=numbers, default=[256, 512, 1024, 2048], help="lengths of training steps")
+    parser.add_argument("--cases", type=peer_rows.list_of, default=[*CASES, "packed", "step"])
+    parser.add_argument("--types", type=peer_rows.list_of, default=list(ERROR))
+    parser.add_argument("--lengths", type=peer_rows.numbers_of, default=[512, 1024, 2048, 4096, 8192])
+    parser.add_argument("--steps", type=peer_rows.numbers_of, default=[256, 512, 1024, 2048], help="lengths of training steps")
     for name, value in (("threads", 2), ("tokens", 8192), ("step-tokens", 2048), ("repeats", 5)):
         parser.add_argument(f"--{name}", type=int, default=value)
-    parser.add_argument("--without", default="", help="peers that are left out, as flex, which takes long to compile")
+    parser.add_argument("--without", type=peer_rows.list_of, default=[],
+                        help="peers that are left out, as flex, which takes long to compile")
     options = parser.parse_args()
-    options.without = options.without.split(",")
-    torch.set_num_threads(options.threads)
+    peer_ways.begin(options)
     locus.set_threads(options.threads)
-    for case in options.cases.split(","):
-        if case == "packed":
-            run_packed(options)
-        elif case == "step":
-            for length in options.steps:
-                run_step(length, options)
-        else:
-            for length in options.lengths:
-                run_case(case, length, options)
+    for case in options.cases:
+        for plain in options.types:
+            run(case, plain, options)
 
 
 if __name__ == "__main__":
