@@ -4,7 +4,7 @@
 # build/python-environment, or LOCUS_BENCH_PYTHON (pip install torch==2.13.0; for the part `encodings` also onnx, onnxruntime and jax).
 # Usage: ./dev bench [--list] [PART …], with the parts plans, parallel, kernels, apply, attention, decode, generation, kinds,
 # encodings, trees, groups, linalg, scores, step, tree-step, image-step, decoder-step and torch; ranks (Open MPI)
-# only if named. --list says the commands of an AMD processor and runs none.
+# and ggml (pip install ggml-python==0.0.45) only if named. --list says the commands of an AMD processor and runs none.
 # Whatever has PyTorch as a peer stands beside PyTorch at its best on this machine: float32 and bfloat16, as written and compiled,
 # and on AMD processors all of it once more with MKL's fast path, which MKL keeps for Intel's. peer_best.py says all rows and the
 # ratio to the best.
@@ -106,9 +106,9 @@ step_beside() {
 
 for part in "$@"; do
     case $part in plans | parallel | kernels | apply | attention | decode | generation | kinds | encodings | trees | groups | linalg | \
-        scores | step | tree-step | image-step | decoder-step | torch | ranks) ;;
+        scores | step | tree-step | image-step | decoder-step | torch | ranks | ggml) ;;
     *)
-        echo "bench: unknown part '$part': there are $(echo $all) and ranks" >&2
+        echo "bench: unknown part '$part': there are $(echo $all), ranks and ggml" >&2
         exit 2
         ;;
     esac
@@ -174,6 +174,14 @@ for part in "$@"; do
         else
             echo "bench: the Python package is not built: ./dev test python.names builds it" >&2
         fi
+        ;;
+    ggml) # of llama.cpp: rope and attention of one sequence
+        fresh ggml.jsonl ggml_peer.jsonl
+        for length in 512 4096; do
+            into "$build/ggml.jsonl" "$build/bench_attention" --lengths $length --tokens $length --mask causal --encodings rope
+        done
+        into "$build/ggml_peer.jsonl" "$(python_with ggml)" bench/peer_ggml.py
+        shown python3 bench/peer_best.py attention "$build/ggml.jsonl" "$build/ggml_peer.jsonl"
         ;;
     ranks) # and what the measured says of more of them
         fresh ranks.jsonl
