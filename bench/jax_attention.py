@@ -20,6 +20,8 @@ import numpy as np
 import locus
 import locus.jax
 
+import peer_rows
+
 HEADS, DIM = 8, 64
 
 
@@ -111,6 +113,9 @@ def main():
     locus.set_threads(options.threads)
     print(json.dumps({"jax": jax.__version__, "locus": locus.__version__, "threads": locus.threads(), "heads": HEADS,
                       "dim": DIM}), flush=True)
+    a, b = (jax.random.normal(jax.random.key(n), (rows, peer_rows.DEPTH)) for n, rows in enumerate((peer_rows.ROWS, peer_rows.COLUMNS)))
+    product = jax.jit(lambda a, b: a @ b.T)
+    peer_rows.say_products(f"JAX {jax.__version__}", "all", {"float32": lambda: jax.block_until_ready(product(a, b))})
     for length in [int(text) for text in options.lengths.split(",")]:
         for causal in (False, True):
             print(json.dumps(measure(max(1, options.tokens // length), length, causal, options.repeats)), flush=True)
