@@ -123,6 +123,13 @@ static void offer_tasks(place at) {
         offer(&at, lab_task_at(i)->name, "", lab_task_at(i)->summary);
 }
 
+/* A store may be a stranger's, and what is offered comes to stand on a command line: names that are more to a shell
+ * than letters are not offered. They remain to be called by their numbers. */
+static bool is_plain(const char *name) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-";
+    return name[0] != '-' && name[strspn(name, plain)] == '\0';
+}
+
 static void offer_runs(const place *at, const char *path) {
     lab_store *store = NULL;
     lab_run *runs = NULL;
@@ -132,7 +139,8 @@ static void offer_runs(const place *at, const char *path) {
     if (lab_store_runs(store, NULL, &runs, &count, NULL) != LOCUS_OK)
         count = 0;
     for (size_t i = 0; i < count; i++) {
-        offer(at, runs[i].name, "", lab_run_state_name(runs[i].state));
+        if (is_plain(runs[i].name))
+            offer(at, runs[i].name, "", lab_run_state_name(runs[i].state));
         lab_run_free(&runs[i]);
     }
     free(runs);

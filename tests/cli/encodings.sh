@@ -147,6 +147,17 @@ mkdir -p runs
 run=$("$LOCUS" completion words -- eval '' | sed -n 2p | cut -f1)
 offers "words $run" eval "$run"
 offers 'words' eval --store other.db "$run"
+# Not those that are more than letters to a shell, and one that is an option: the store may be a stranger's.
+for name in 'a$(touch proof)' 'a`touch proof`' 'a;touch proof' 'a b' "a'b" 'a|b' 'a*' 'a\b' '~a' aé --help a.b_c+d-2; do
+    "$LOCUS" runs rename --quiet -- '#1' "$name" || complain "runs rename to $name"
+    works completion words -- eval ''
+    cut -f1 .out/stdout >offered
+    checks=$((checks + 1))
+    [ "$(wc -l <offered)" -ge 32 ] || complain 'other runs are not offered'
+    grep -qxF -e "$name" offered && [ "$name" != a.b_c+d-2 ] && complain "completion offers $name"
+    : >.out/stdout
+done
+offers 'words a.b_c+d-2' eval a
 
 PATH=$(dirname "$LOCUS"):$PATH
 if command -v bash >/dev/null; then
@@ -159,6 +170,20 @@ complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _loc
 [ "$(complete_line locus train --task copy,rev)" = "copy,reverse" ] || exit 3
 [ "$(complete_line locus check "'rope(base=500, pairs=h")" = "rope(base=500, pairs=half" ] || exit 4
 [ -z "$(complete_line locus apply rope --input x)" ] || exit 5
+# Whatever the program says, a shell reads a word, and runs nothing.
+locus() { printf 'words\n%s\tdone\n' "$answer"; }
+reads_as() { [ "$(complete_line locus eval "$1")" = "$2" ]; }
+for answer in 'a$(touch proof)' 'a`touch proof`' 'a;touch proof' "a'b" 'a|b&c>d' 'a*' 'a\b' '~a' "'\$(touch proof)" '"$(touch proof)'; do
+    eval "set -- $(complete_line locus eval a)"
+    [ "$#:$1" = "1:$answer" ] || exit 6
+done
+[ ! -e proof ] || exit 7
+answer='a"$`!\'
+reads_as "'a" "$answer" && reads_as '"a' '' || exit 8
+answer="a';b"
+reads_as "'a" '' && reads_as '"a' "$answer" || exit 9
+answer='a,b:c=d/e@f%g+h_i-j.k'
+reads_as a "$answer" || exit 10
 SCRIPT
     bash try.bash "$LOCUS_SOURCE" || complain "bash completion, case $?"
 fi

@@ -128,7 +128,7 @@ static locus_status take_row(const reader *from, cJSON *object, lab_run *run) {
         if (i < LAB_RUN_NEEDED || cJSON_GetObjectItemCaseSensitive(object, lab_run_fields[i].name) != NULL)
             status = take_field(from, object, &lab_run_fields[i], run);
     if (status == LOCUS_OK && !lab_run_name_fits(run->name))
-        status = wrong(from, "\"name\" is no file name: letters, digits, dots and dashes");
+        status = wrong(from, "\"name\" is no file name: " LAB_RUN_NAME_RULE);
     cJSON *config = cJSON_GetObjectItemCaseSensitive(object, "config");
     if (status == LOCUS_OK && !cJSON_IsObject(config))
         status = wrong(from, "\"config\" is no object");

@@ -30,10 +30,9 @@ bool lab_run_name_fits(const char *name) {
 }
 
 locus_status lab_run_name_check(const char *name, locus_error *error) {
-    return lab_run_name_fits(name)
-               ? LOCUS_OK
-               : lab_fail(error, LOCUS_ERROR_ARGUMENT, "name",
-                          "the name '%.60s' is no file name: use letters, digits, dots and dashes", name);
+    return lab_run_name_fits(name) ? LOCUS_OK
+                                   : lab_fail(error, LOCUS_ERROR_ARGUMENT, "name",
+                                              "the name '%.60s' is no file name: " LAB_RUN_NAME_RULE, name);
 }
 
 static size_t print_path(char *path, size_t size, const char *folder, const char *name, const char *file) {

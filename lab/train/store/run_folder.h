@@ -7,8 +7,8 @@
 #include <locus/status.h>
 #include <stdbool.h>
 
-/* Whether a folder may have this name: at most 200 bytes, no '/', no '.' in front, nothing that a terminal would not
- * show. */
+/* Whether a folder may have this name. */
+#define LAB_RUN_NAME_RULE "at most 200 bytes, no '/', no '.' in front, nothing that a terminal would not show"
 bool lab_run_name_fits(const char *name);
 /* ARGUMENT with a clear line if it does not. */
 locus_status lab_run_name_check(const char *name, locus_error *error);
