@@ -36,12 +36,12 @@ const planted_text planted_texts[] = {
 };
 const size_t planted_text_count = sizeof planted_texts / sizeof *planted_texts;
 
-const char *const planted_places[] = {"setup",     "embedding_init", "budget",         "command", "version",
-                                      "machine",   "message",        "started",        "ended",   "metric.name",
-                                      "final.set", "final.name",     "note",           "name",    "task",
-                                      "encoding",  "config",         "texts of config"};
+const char *const planted_places[] = {"setup",     "embedding_init", "budget",  "command",        "version",
+                                      "machine",   "message",        "started", "ended",          "metric.name",
+                                      "final.set", "final.name",     "note",    "parent.name",    "name",
+                                      "task",      "encoding",       "config",  "texts of config"};
 const size_t planted_place_count = sizeof planted_places / sizeof *planted_places;
-enum { DESCRIBING = 13, METRIC = 9, TEXTS = 17 };
+enum { DESCRIBING = 14, METRIC = 9, TEXTS = 18 };
 
 bool planted_place_describes(size_t place) {
     return place < DESCRIBING;
@@ -79,7 +79,8 @@ void planted_put(sqlite3 *store, size_t place, const planted_text *planted) {
         "UPDATE evaluation SET metrics = replace(metrics, '\"train.loss\"', json_quote(?1)) WHERE run = 1",
         "UPDATE final SET \"set\" = ?1 WHERE run = 1 AND \"set\" = 'test'",
         "UPDATE final SET name = ?1 WHERE run = 1 AND \"set\" = 'test:12' AND name = 'accuracy'",
-        "INSERT OR REPLACE INTO note(run, text) VALUES(1, ?1)"};
+        "INSERT OR REPLACE INTO note(run, text) VALUES(1, ?1)",
+        "INSERT OR REPLACE INTO parent(run, name) VALUES(1, ?1)"};
     char *letters = malloc(1000001), sql[80];
     assert_non_null(letters);
     memset(letters, 'A', 1000000);

@@ -16,7 +16,7 @@ extern const size_t planted_text_count;
 /* What only shows up if a planted text was run: a file of this name in the working folder. */
 #define PLANTED_PROOF "pwned"
 
-/* Places: the text columns of the tables run, metric and final, and the texts within run.config. */
+/* Places: the text columns of the tables run, evaluation, final, note and parent, and the texts within run.config. */
 extern const char *const planted_places[];
 extern const size_t planted_place_count;
 /* Whether a place only describes the run: with its own text there, the run is as before. */

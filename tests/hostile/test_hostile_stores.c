@@ -38,6 +38,9 @@
         "--dev-samples", "10", "--test-samples", "10", "--greedy-samples", "4", "--batch", "10", "--steps", "6", \
         "--evaluate-every", "3", "--test-lengths", "12", "--threads", "1", "--store", "store/locus.db"
 #define STORE "--store", "store/locus.db"
+#define TABLE \
+    "reproduce", "table1", "--budget", "quick", "--columns", "copy", "--rows", "rope", "--seeds", "1", \
+        "--embedding-init", "scaled", "--store", "store/table.db"
 
 /* What is tried with each store, in this order. NAME is run 1's name in the beginning. */
 static const char *const commands[][64] = {
@@ -60,7 +63,17 @@ static const char *const commands[][64] = {
     {"eval", "#1", STORE, "--json"},
     {"generate", "#1", STORE, "-n", "1"},
     {"generate", "#1", STORE, "-n", "1", "--json"},
+    {"plot", "curves", "#1", "#2", "-o", "picture.svg", STORE},
+    {"plot", "lengths", "#1", "#2", "-o", "picture.svg", STORE},
+    {"plot", "costs", "#1", "-o", "picture.svg", STORE},
+    {"plot", "attention", "#1", "-i", "1 2 3", "-o", "picture.svg", STORE, "--threads", "1"},
+    {"runs", "import", "store/locus.db", "--checkpoints", "--store", "other/locus.db"},
+    {"compare", "--task", "copy", "--encodings", "rope,sinusoidal", SIZES, "--list"},
+    {"completion", "words", "--", "eval", STORE, ""},
+    {TABLE, "--list"},
     {"train", "--task", "copy", "--encoding", "rope", SIZES, "--name", "NAME"},
+    {"train", "--continue", "#1", "--steps", "3", "--name", "longer", STORE, "--threads", "1"},
+    {"train", "--task", "copy", "--encoding", "rope", SIZES, "--init-from", "#1", "--name", "warmer"},
     {"compare", "--task", "copy", "--encodings", "rope,sinusoidal", SIZES, "--page", "page.html"},
     {"compare", "--task", "copy", "--encodings", "rope,sinusoidal", SIZES, "--no-page", "--json"},
     {"runs", "note", "#1", "a note", STORE},
@@ -69,10 +82,15 @@ static const char *const commands[][64] = {
 };
 enum {
     COMMANDS = sizeof commands / sizeof *commands,
-    FIRST_TRAINING = 19,
+    FIRST_PICTURE = 19,
+    COMPLETION = 25,
+    FIRST_TRAINING = 27,
     AFTER_TRAININGS = COMMANDS - 3,
     DELETION = COMMANDS - 1
 };
+
+/* Only while the places tell nothing of the run: it would be trained for minutes. */
+static const char *const reproduction[] = {TABLE, "--json", NULL};
 
 static bool all_of_them;
 static size_t tried;
@@ -185,9 +203,9 @@ static void blank_own(char *page) {
     }
 }
 
-static void expect_page(void) {
+static void expect_page(const char *path) {
     static const char *const markup[] = {"<script", "<img", "\" onload=", "x='</style>"};
-    char *text = read_text("page.html");
+    char *text = read_text(path);
     if (text != NULL)
         blank_own(text);
     for (size_t i = 0; text != NULL && i < sizeof markup / sizeof *markup; i++) {
@@ -198,7 +216,18 @@ static void expect_page(void) {
         expect((*c >= 0x20 || *c == '\n' || *c == '\t') && *c != 0x7F, "a control character in the page",
                (const char *)c);
     free(text);
-    unlink("page.html");
+    unlink(path);
+}
+
+/* What is offered comes to stand on a command line. */
+static void expect_plain_words(void) {
+    char *text = read_text("out");
+    for (const char *at = text; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n') {
+        const size_t word = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
+        expect(*at != '-' && word > 0 && strchr("\t\n", at[word]) != NULL, "more than a word", at);
+    }
+    expect(strncmp(text, "words\n", 6) == 0, "another answer", text);
+    free(text);
 }
 
 /* Exported runs are JSON, whatever their texts are. */
@@ -218,7 +247,7 @@ static void expect_values(void) {
     if (access("values.csv", F_OK) == 0)
         expect_shown("values.csv");
     unlink("values.csv");
-    run_shell("rm -rf board");
+    run_shell("rm -rf board other");
 }
 
 /* What lies beside the store: the commands' own files, the victim, nothing else. */
@@ -252,8 +281,8 @@ static void expect_other_run(void) {
     free(text);
 }
 
-static void try_command(size_t c) {
-    const int status = run(commands[c]);
+static int try_words(const char *const *words) {
+    const int status = run(words);
     char number[16], *err = read_text("err");
     snprintf(number, sizeof number, "status %d", status);
     expect(status >= 0 && status <= 2, number, err);
@@ -261,43 +290,70 @@ static void try_command(size_t c) {
     expect_shown("out");
     expect_shown("err");
     expect_lines(status);
-    expect_json(commands[c], status);
-    expect_page();
+    expect_json(words, status);
+    expect_page("page.html");
+    expect_page("picture.svg");
     expect_runs();
     expect_values();
     expect_surroundings();
-    const bool lists = c < 4, deletes = c == DELETION;
-    expect(status == 0 || !(lists || deletes), "a store that cannot be listed or emptied", number);
+    return status;
+}
+
+static void try_command(size_t c) {
+    const int status = try_words(commands[c]);
+    if (c == COMPLETION)
+        expect_plain_words();
+    const bool lists = c < 4 || c == COMPLETION, deletes = c == DELETION;
+    expect(status == 0 || !(lists || deletes), "a store that cannot be listed or emptied", NULL);
 }
 
 /* ---- stores ---- */
 
-static sqlite3 *open_store(void) {
+static sqlite3 *open_store(const char *path) {
     sqlite3 *store;
-    assert_int_equal(sqlite3_open_v2("store/locus.db", &store, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(path, &store, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     return store;
 }
 
-/* A command for each of the places `from` to `to`, in a fresh store in which all of them have the text. */
-static void try_places(const planted_text *text, size_t from, size_t to, bool trainings) {
-    run_shell("rm -rf store && cp -R template store");
-    sqlite3 *store = open_store();
-    for (size_t at = from; at < to; at++)
-        planted_put(store, at, text);
-    assert_int_equal(sqlite3_close(store), SQLITE_OK);
-    for (size_t c = 0; c < COMMANDS; c++) {
-        snprintf(place, sizeof place, "%s in %s%s, %s %s", text->name, planted_places[from], to > from + 1 ? " …" : "",
-                 commands[c][0], commands[c][1]);
-        if (trainings || c < FIRST_TRAINING || c >= AFTER_TRAININGS)
-            try_command(c);
-    }
-    expect_other_run();
+/* Whether a table takes the run with any text in this place: it needs the test set's scores of its own budget. */
+static bool serves_a_table(size_t at) {
+    return planted_place_describes(at) && strstr("setup|embedding_init|budget|final.set", planted_places[at]) == NULL;
 }
 
 /* Names become paths, encodings become texts of pictures: of these the short form tries more. */
 static bool is_telling(size_t at, size_t text) {
     return (strcmp(planted_places[at], "name") == 0 && text % 2 == 0) ||
            (strcmp(planted_places[at], "encoding") == 0 && text < 4);
+}
+
+/* A command for each of the places `from` to `to`, in a fresh store in which all of them have the text. */
+static void try_places(const planted_text *text, size_t from, size_t to, bool trainings) {
+    static const char *const paths[] = {"store/locus.db", "store/table.db"};
+    run_shell("rm -rf store && cp -R template store");
+    for (size_t i = 0; i < 2; i++) {
+        sqlite3 *store = open_store(paths[i]);
+        for (size_t at = from; at < to; at++)
+            if (i == 0 || serves_a_table(at) || to == from + 1)
+                planted_put(store, at, text);
+        assert_int_equal(sqlite3_close(store), SQLITE_OK);
+    }
+    const bool brief = !all_of_them && to == from + 1 && !is_telling(from, (size_t)(text - planted_texts));
+    for (size_t c = 0; c < COMMANDS; c++) {
+        if (brief && c >= FIRST_PICTURE && c < FIRST_TRAINING)
+            continue;
+        snprintf(place, sizeof place, "%s in %s%s, %s %s", text->name, planted_places[from], to > from + 1 ? " …" : "",
+                 commands[c][0], commands[c][1]);
+        if (trainings || c < FIRST_TRAINING || c >= AFTER_TRAININGS)
+            try_command(c);
+    }
+    snprintf(place, sizeof place, "%s in %s, reproduce", text->name, planted_places[from]);
+    if (planted_place_describes(to - 1)) {
+        const int status = try_words(reproduction);
+        char *err = read_text("err");
+        expect(status == 0 || (to == from + 1 && !serves_a_table(from)), "no table", err);
+        free(err);
+    }
+    expect_other_run();
 }
 
 static void texts_of_strangers_are_texts(void **state) {
@@ -328,9 +384,8 @@ static void links_are_not_followed(void **state) {
                   : "rm store/'%s'/* && for f in lock last.safetensors; do ln -s ../../victim/$f store/'%s'/$f; done",
             name_of_first, name_of_first);
         run_shell(command);
-        for (size_t c = 0; c < COMMANDS; c++)
-            if (c < FIRST_TRAINING)
-                try_command(c);
+        for (size_t c = 0; c < FIRST_PICTURE; c++)
+            try_command(c);
         const int status = run(commands[DELETION]);
         expect(status == 0 || !whole, "delete", NULL);
         expect_surroundings();
@@ -342,7 +397,7 @@ static void links_are_not_followed(void **state) {
 static void a_store_that_cannot_be_read_is_told(void **state) {
     (void)state;
     run_shell("rm -rf store && cp -R template store");
-    sqlite3 *store = open_store();
+    sqlite3 *store = open_store("store/locus.db");
     assert_int_equal(sqlite3_exec(store, "DROP TABLE final; DROP TABLE evaluation", NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_close(store), SQLITE_OK);
     for (size_t c = 0; c < 6; c++) {
@@ -369,9 +424,17 @@ static int create(void **state) {
               ".last.safetensors.tmp-0123456789abcdef; do echo mine >victim/$f; done");
     setenv("TMPDIR", scratch_path("temporary"), 1);
     setenv("HOME", scratch_path(""), 1);
-    if (run(commands[AFTER_TRAININGS - 1]) != 0)
+    static const char *const kept[] = {"train", "--task",           "copy", "--encoding", "rope",
+                                       SIZES,   "--keep-optimizer", NULL};
+    static const char *const records[] = {"runs",    "import",     LOCUS_SOURCE_DIR "/docs/results/table1-quick.json",
+                                          "--store", "records.db", NULL};
+    static const char *const record[] = {"runs", "export", "#3", "-o", "runs.json", "--store", "records.db", NULL};
+    static const char *const table[] = {"runs", "import", "runs.json", "--store", "store/table.db", NULL};
+    if (run(kept) != 0 || run(commands[AFTER_TRAININGS - 1]) != 0 || run(records) != 0 || run(record) != 0 ||
+        run(table) != 0)
         fail_msg("no store: %s", read_text("err"));
-    sqlite3 *store = open_store();
+    run_shell("rm runs.json records.db");
+    sqlite3 *store = open_store("store/locus.db");
     assert_int_equal(sqlite3_prepare_v2(store, query, -1, &statement, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     snprintf(name_of_first, sizeof name_of_first, "%s", (const char *)sqlite3_column_text(statement, 0));
