@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of a run store. The input is the texts of a run, parted by the byte 0x1F; of two more, a metric's name and a
- * score's. What is inserted is found by its name and by its number, with the same texts; it is summarised; and it is
+/* Rows of a run store. The input is the texts of a run, parted by the byte 0x1F; of four more, a metric's name and a
+ * score's, a note and the name of the run that it goes on from. What is inserted is found by its name and by its number, with the same texts; it is summarised; and it is
  * gone once it is taken back. */
 #include "fuzz.h"
 
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXTS = 13 };
+enum { TEXTS = 15, INSERTED = 13 };
 
 static void list_texts(lab_run *run, char **texts[TEXTS]) {
     char **const all[TEXTS] = {&run->name,    &run->task,    &run->encoding, &run->setup,   &run->embedding_init,
                                &run->budget,  &run->config,  &run->command,  &run->version, &run->machine,
-                               &run->message, &run->started, &run->ended};
+                               &run->message, &run->started, &run->ended,    &run->note,    &run->parent};
     memcpy(texts, all, sizeof all);
 }
 
@@ -82,11 +82,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (store == NULL)
         FUZZ_REQUIRE_SAYING(lab_store_open(&store, fuzz_path("rows.db"), &error) == LOCUS_OK, error.message);
     list_texts(&run, texts);
-    for (size_t i = 0; i < TEXTS; i++)
+    for (size_t i = 0; i < INSERTED; i++)
         *texts[i] = fuzz_next_part(&parts);
     char *metric = fuzz_next_part(&parts), *score = fuzz_next_part(&parts);
+    for (size_t i = INSERTED; i < TEXTS; i++)
+        *texts[i] = fuzz_next_part(&parts);
     FUZZ_REQUIRE(lab_store_begin(store, NULL) == LOCUS_OK);
     FUZZ_REQUIRE_SAYING(lab_store_run_insert(store, &run, &error) == LOCUS_OK, error.message);
+    FUZZ_REQUIRE_SAYING(lab_store_run_note(store, run.id, run.note, &error) == LOCUS_OK, error.message);
+    FUZZ_REQUIRE_SAYING(lab_store_run_parent(store, run.id, run.parent, &error) == LOCUS_OK, error.message);
     check_found(store, &run);
     check_scores(store, &run, metric, score);
     summarise(store);
