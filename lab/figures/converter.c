@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The one place that starts rsvg-convert. Of its complaints the line that says most is reported. */
+#define _GNU_SOURCE 1 /* O_TMPFILE */
 #include "figures/converter.h"
 
 #include "io/fail.h"
@@ -24,17 +25,29 @@ typedef struct conversion {
     FILE *log; /* what it complains of */
 } conversion;
 
-/* A file for reading and writing that has no name any more. */
+/* A file for reading and writing without a name: the system's own kind of these, which no killed process leaves behind,
+ * or where there is none, one whose name is taken away at once. −1 with errno. */
+static int make_nameless(const char *folder) {
+    char path[512];
+#ifdef O_TMPFILE
+    const int made = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (made >= 0)
+        return made;
+#endif
+    snprintf(path, sizeof path, "%s/locus-plot-XXXXXX", folder);
+    const int named = mkstemp(path);
+    if (named >= 0)
+        unlink(path);
+    return named;
+}
+
 static locus_status open_nameless(FILE **file, locus_error *error) {
     const char *base = getenv("TMPDIR");
-    char path[512];
     if (!base || !base[0] || strlen(base) > 400)
         base = "/tmp";
-    snprintf(path, sizeof path, "%s/locus-plot-XXXXXX", base);
-    const int first = mkstemp(path);
+    const int first = make_nameless(base);
     if (first < 0)
         return lab_fail_system(error, "make a file in", base, errno);
-    unlink(path);
     /* Above the standard ones, which it is to replace in the child, even if these are closed here. */
     const int descriptor = fcntl(first, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     *file = descriptor >= 0 ? fdopen(descriptor, "w+") : NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pictures that rsvg-convert draws, and those that it does not finish. */
+#define _GNU_SOURCE 1 /* O_TMPFILE */
 #include "figures/svg_file.h"
 #include <fcntl.h>
 #include <setjmp.h>
@@ -125,6 +126,39 @@ static void a_folder_that_is_too_long_gives_way(void **state) {
     unlink(scratch_path("p.png"));
 }
 
+/* A process that is killed leaves none of its files behind, since none ever has a name: the folder is as it was. */
+static void its_files_have_no_names(void **state) {
+    (void)state;
+    static const struct timespec long_ago[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+    const char *folder = getenv("TMPDIR"), *path = getenv("PATH");
+    char folders[4096], paths[4096], own[512];
+    struct stat facts;
+    snprintf(folders, sizeof folders, "%s", folder == NULL ? "" : folder);
+    snprintf(paths, sizeof paths, "%s", path == NULL ? "" : path);
+    snprintf(own, sizeof own, "%s", scratch_path("own"));
+    assert_int_equal(mkdir(own, 0700), 0);
+#ifdef O_TMPFILE
+    const int nameless = open(own, O_TMPFILE | O_RDWR, 0600);
+    if (nameless >= 0)
+        close(nameless);
+#else
+    const int nameless = -1;
+#endif
+    fake(LISTENS PNG);
+    assert_int_equal(utimensat(AT_FDCWD, own, long_ago, 0), 0);
+    assert_int_equal(setenv("PATH", scratch_path(""), 1) + setenv("TMPDIR", own, 1), 0);
+    const locus_status status = lab_svg_write(svg, strlen(svg), scratch_path("p.png"), NULL);
+    assert_int_equal(folder == NULL ? unsetenv("TMPDIR") : setenv("TMPDIR", folders, 1), 0);
+    assert_int_equal(setenv("PATH", paths, 1), 0);
+    assert_int_equal(status, LOCUS_OK);
+    unlink(scratch_path("p.png"));
+    assert_int_equal(stat(own, &facts), 0);
+    assert_int_equal(rmdir(own), 0);
+    if (nameless < 0)
+        skip(); /* this file system has no such files */
+    assert_int_equal(facts.st_mtime, 1000000);
+}
+
 /* An SVG needs nobody, and stands as it is. */
 static void an_svg_is_written_as_it_is(void **state) {
     (void)state;
@@ -153,11 +187,9 @@ static void a_broken_svg_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_whole_pictures_are_taken),
-        cmocka_unit_test(what_cannot_be_started_is_told),
-        cmocka_unit_test(a_folder_that_is_too_long_gives_way),
-        cmocka_unit_test(an_svg_is_written_as_it_is),
-        cmocka_unit_test(a_broken_svg_is_told),
+        cmocka_unit_test(only_whole_pictures_are_taken),       cmocka_unit_test(what_cannot_be_started_is_told),
+        cmocka_unit_test(a_folder_that_is_too_long_gives_way), cmocka_unit_test(its_files_have_no_names),
+        cmocka_unit_test(an_svg_is_written_as_it_is),          cmocka_unit_test(a_broken_svg_is_told),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }
