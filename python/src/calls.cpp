@@ -99,6 +99,13 @@ void calls_open(nb::module_ &module) {
             raise_status(status, "threads must be 0 … 1024, and not be set from inside a call");
     });
     module.def("threads", &locus_threads);
+    /* What is wrong with the environment's variables, or None. */
+    module.def("environment_fault", []() -> nb::object {
+        locus_error fault;
+        if (locus_environment_check(&fault) == LOCUS_OK)
+            return nb::none();
+        return nb::str(fault.message);
+    });
     module.def("random_below", [](uint64_t seed, uint32_t purpose, uint64_t index, uint64_t bound) {
         const locus_random random = {seed, purpose, 0};
         return locus_random_below(&random, index, bound);

@@ -16,6 +16,16 @@ import locus
 H, D = 2, 8
 
 
+@pytest.mark.parametrize("name, value, told", [("LOCUS_ISA", "garbage", True), ("LOCUS_THREADS", "-1", True),
+                                               ("LOCUS_THREADS", "2", False), ("LOCUS_ISA", "scalar", False)])
+def test_an_environment_that_cannot_be_read_is_told(name, value, told):
+    code = "import locus; print(locus.threads())"
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, name: value}, capture_output=True, text=True)
+    assert done.returncode == 0 and int(done.stdout) >= 1
+    assert (f"RuntimeWarning: {name}" in done.stderr and repr(value) in done.stderr) == told, done.stderr
+    assert told or done.stderr == ""
+
+
 def test_arrays_may_die_before_the_plan(draw):
     def make():
         e = locus.Encoding("algebraic(group=tree:2)")
