@@ -374,7 +374,8 @@ def rotary_families():
 PAGE = """# Imported models against their own code
 
 `locus import-rope` reads configurations; this page says how closely the specs that it prints agree with the models' own code.
-It covers every family of the transformers library (%(transformers)s, with PyTorch %(torch)s) that has rotary or ALiBi positions and can be made small.
+It covers the causal and masked language models of the transformers library (%(transformers)s, with PyTorch %(torch)s), and the text models of families that have them apart, if they have rotary or ALiBi positions and can be made small.
+Of the names that locus knows, `ernie4_5_vl_moe`, `esm`, `mistral3`, `mistral4`, `moonshine`, `moonshine_streaming`, `moshi`, `phi4_multimodal`, `qwen`, `qwen2_5_omni` and `qwen3_omni_moe` are not among these, and their models were not compared.
 For each, `tools/compare_import_rope.py` makes a model with random weights and reads %(tokens)d tokens twice.
 The first time the library computes; the second time its rotary functions, temperatures, biases and masks are switched off, and `locus attend` computes each layer's attention with the spec that `locus import-rope --attention` prints for the model's configuration.
 

@@ -142,7 +142,6 @@ static void test_dense(void **state) {
     }
 }
 
-/* Float32 gradients against those in double. */
 /* Forward with dropped weights, against the same definition: some are dropped, some are not. */
 static void test_dense_with_dropout(void **state) {
     (void)state;
@@ -166,6 +165,7 @@ static void test_dense_with_dropout(void **state) {
     }
 }
 
+/* Float32 gradients against those in double. */
 static void test_narrow_gradients(void **state) {
     (void)state;
     int32_t documents[400];
