@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of a run store. The input is the texts of a run, parted by the byte 0x1F; of four more, a metric's name and a
- * score's, a note and the name of the run that it goes on from. What is inserted is found by its name and by its number, with the same texts; it is summarised; and it is
- * gone once it is taken back. */
+ * score's, a note, and the name of the run that it goes on from. What is inserted is found by its name and by its
+ * number, with the same texts; it is summarised; and it is gone once it is taken back. */
 #include "fuzz.h"
 
 #include "report/tables/summary.h"
