@@ -10,8 +10,6 @@ bfloat16, and are read where they lie; arrays that are returned are NumPy's. Ten
 ``[tokens, heads, dim]``, or have their sequences apart, ``[batch, heads, length, dim]``. Calls let other threads of
 Python run, may be made from several at once, and end at Ctrl-C. A value of LOCUS_ISA or LOCUS_THREADS that cannot be
 read is passed over, with a RuntimeWarning at the import."""
-import warnings
-
 from . import _core
 from .caches import Cache, shift_keys
 from .encodings import Encoding, encodings
@@ -23,14 +21,12 @@ from .law_check import Law, check
 from .places import path, positions
 from .plans import Form, Plan
 from .registering import register
-from .threads import set_threads, threads
+from .threads import set_threads, threads, warn_of_environment
 
 __version__: str = _core.version()
 
-# A warning, no error: the process is somebody else's, and the library computes without the variable.
-_fault = _core.environment_fault()
-if _fault is not None:
-    warnings.warn(f"{_fault}; it is passed over", RuntimeWarning, stacklevel=2)
+warn_of_environment()
+del warn_of_environment
 
 __all__ = [
     "Cache", "DtypeError", "Encoding", "Fold", "Form", "ImportedRope", "Law", "Plan", "PositionError", "ShapeError",
