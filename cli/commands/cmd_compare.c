@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- which cells ---- */
 
@@ -127,7 +128,7 @@ static int add_cell(lab_cells *all, const lab_train_config *config, const axes *
     for (size_t j = 0; status == 0 && j < all->count && !twice; j++) {
         const char *difference = lab_config_difference(&all->cells[j].config, &cell->config);
         twice = strcmp(all->cells[j].name, cell->name) == 0;
-        if (twice && difference != NULL) { /* a name is made of values, without the names of options */
+        if (twice && difference != NULL) { /* by chance: a name has 32 bits of the hash */
             return cli_failure("two cells that differ in %s would both be called '%s': compare them one after the "
                                "other, in stores of their own",
                                difference, cell->name);
@@ -145,6 +146,28 @@ static int add_row(lab_cells *all, const axes *over, const task_axis *task, size
     int status = 0;
     for (size_t i = 0; status == 0 && i < encodings_of(over, task); i++)
         status = add_cell(all, &config, over, task, encoding_of(over, task, i));
+    return status;
+}
+
+/* Trainings that the store has from earlier versions keep the names that these gave them. */
+static int keep_names(cli_arguments *arguments, lab_cells *all) {
+    cli_store store;
+    bool differ = false;
+    for (size_t i = 0; i < all->count && !differ; i++) {
+        char older[sizeof all->cells->name];
+        lab_train_older_name(&all->cells[i].config, older, sizeof older);
+        differ = strcmp(older, all->cells[i].name) != 0;
+    }
+    if (!differ || access(cli_text(arguments, "store"), F_OK) != 0)
+        return 0;
+    int status = cli_store_open(&store, arguments, false);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; i < all->count && status == 0; i++) {
+        lab_cell *cell = &all->cells[i];
+        status = cli_done(lab_train_kept_name(store.store, &cell->config, cell->name, sizeof cell->name, &cli_fault));
+    }
+    cli_store_close(&store);
     return status;
 }
 
@@ -278,6 +301,7 @@ static int run(cli_arguments *arguments) {
     int status = cli_require(arguments, "task");
     status = status ? status : read_axes(&over, arguments);
     status = status ? status : make_cells(&all, &over);
+    status = status ? status : keep_names(arguments, &all);
     status = status ? status : cli_sweep_choose(arguments, &all);
     if (status == 0 && cli_sweep_asked(arguments)) {
         status = print_sweep(arguments, &all, &over);

@@ -113,7 +113,8 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
                  const lab_train_parent *parent) {
     char name[256], label[256];
     lab_run run;
-    lab_train_name(config, name, sizeof name);
+    if (lab_train_kept_name(store->store, config, name, sizeof name, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     snprintf(label, sizeof label, "%s · %s · seed %" PRIu64, config->task->name, config->encoding, config->seed);
     watcher eye = {.progress = {.label = label}, .told = UINT64_MAX};
     lab_train_request request = {

@@ -67,7 +67,7 @@ static uint64_t origin(const lab_train_config *parent) {
     own.seed = 0;
     own.checkpoint_seconds = 0;
     own.test_length_count = 0;
-    return lab_config_hash(&own);
+    return lab_config_older_hash(&own);
 }
 
 static int fill(cli_continued *from, lab_train_config *config, const cli_arguments *arguments) {

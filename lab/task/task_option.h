@@ -29,7 +29,8 @@ enum {
     LAB_OPTION_DATA = 8,    /* and `data make`, `data inspect` */
     LAB_OPTION_EVAL = 16,   /* and `eval` */
     LAB_OPTION_SCORED = 32, /* `eval` alone */
-    LAB_OPTION_LATER = 64   /* of a kind: brought by a later version, recorded behind the others */
+    LAB_OPTION_LATER = 64,  /* of a kind: brought by a later version, recorded behind the others */
+    LAB_OPTION_CALLED = 128 /* its value may be another option's: the hash has its name, too */
 };
 
 typedef struct lab_option {

@@ -18,6 +18,11 @@
  * NUMERIC if the loss was not finite (the last good checkpoint is kept). */
 locus_status lab_train(lab_store *store, const lab_train_request *request, lab_run *run, locus_error *error);
 
+/* The name of this training in the store: lab_train_name, or the one that an earlier version gave it, where the store
+ * has it by that. `store` NULL: lab_train_name. IO or MEMORY of the store. */
+locus_status lab_train_kept_name(lab_store *store, const lab_train_config *config, char *name, size_t size,
+                                 locus_error *error);
+
 /* Loads the best model of a finished or stopped run, for eval and generate. The texts of `config` belong to `run`. */
 locus_status lab_train_load(const lab_run *run, const char *folder, lab_train_config *config, lab_model **model,
                             locus_error *error);

@@ -48,5 +48,19 @@ refuses 2 'test-lengths is a list already' sweep --vary test-lengths=1,2
 refuses 2 'has an empty value' sweep --vary rate=1,,2
 refuses 2 'has an empty value' sweep --vary rate=
 refuses 2 "has '1' twice" sweep --vary rate=1,1
-refuses 1 'two cells that differ in kv_heads would both be called' sweep --layers 1 --vary kv-heads=2,4 --vary patience=0,2
+
+# Numbers of different options are different trainings: names are made of names and values where values alone could be
+# taken for another option's.
+sweep --layers 1 --vary kv-heads=2,4 --vary patience=0,2 --vary shards=1,2 --no-page --store g/locus.db >out
+[ "$("$locus" runs --store g/locus.db --format csv | sed 's/.*,//' | sort -u | wc -l)" = 9 ] || fail "not 8 runs: $(cat out)"
+
+# A run that version 0.2 called by its values alone keeps its name, and is what the same command finds.
+sweep --layers 1 --kv-heads 2 --no-page --store o/locus.db >out
+"$locus" runs rename 1 copy-rope-custom-s0-1fecf530 --store o/locus.db >out
+sweep --layers 1 --vary kv-heads=1,2 --list --store o/locus.db >out
+grep -q ' done .* copy-rope-custom-s0-1fecf530$' out && [ "$(grep -c 'not begun' out)" = 1 ] || fail "the list does not find the run: $(cat out)"
+sweep --layers 1 --kv-heads 2 --no-page --store o/locus.db >out
+"$locus" train --task copy --encoding rope --dim 16 --heads 4 --feed-forward 16 --length 4 --steps 2 --train-samples 8 \
+    --dev-samples 4 --test-samples 4 --greedy-samples 0 --batch 4 --threads 1 --quiet --layers 1 --kv-heads 2 --store o/locus.db >out
+[ "$("$locus" runs --store o/locus.db --format csv | wc -l)" = 2 ] || fail "trained again: $("$locus" runs --store o/locus.db)"
 echo "ok"

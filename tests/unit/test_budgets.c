@@ -47,6 +47,54 @@ static void test_words_are_what_they_were(void **state) {
     }
 }
 
+/* A number that an option gives, and that is recorded only if it does. */
+static uint64_t hash_with_two(lab_train_config config, const lab_option *option) {
+    const uint64_t two = 2;
+    const size_t size = sizeof two;
+    assert_int_equal(size, sizeof(size_t));
+    memcpy((char *)&config + option->offset, &two, size);
+    return lab_config_hash(&config);
+}
+
+static bool is_left_out(const lab_train_config *config, const lab_option *option) {
+    char text[LAB_FIELD_SIZE];
+    if ((option->type != LAB_OPTION_SIZE && option->type != LAB_OPTION_COUNT) || option->name == NULL ||
+        option->field == NULL)
+        return false;
+    lab_option_text(option, config, text, sizeof text);
+    return lab_option_is_silent(option, text);
+}
+
+/* The same number of two options that are left out by default makes two trainings. The name that version 0.2 gave is
+ * known, too. */
+static void test_options_are_told_apart(void **state) {
+    (void)state;
+    static const char *const tasks[] = {"copy", "tree-copy", "cifar10", "addition", "text", "listops"};
+    char name[256];
+    size_t pairs = 0;
+    for (size_t t = 0; t < sizeof tasks / sizeof *tasks; t++) {
+        const lab_train_config config = budget_of(tasks[t], "smoke", LAB_SETUP_PAPER);
+        const lab_option *first, *second;
+        for (size_t i = 0; (first = lab_config_field(config.task->class, i)) != NULL; i++)
+            for (size_t j = 0; j < i && (second = lab_config_field(config.task->class, j)) != NULL; j++) {
+                if (!is_left_out(&config, first) || !is_left_out(&config, second))
+                    continue;
+                pairs++;
+                if (hash_with_two(config, first) == hash_with_two(config, second))
+                    fail_msg("%s: %s and %s are one training", tasks[t], first->field, second->field);
+            }
+    }
+    assert_true(pairs >= 3 * sizeof tasks / sizeof *tasks);
+    lab_train_config config = budget_of("copy", "smoke", LAB_SETUP_PAPER);
+    config.model.kv_heads = 2;
+    assert_true(lab_config_older_hash(&config) != lab_config_hash(&config));
+    lab_train_older_name(&config, name, sizeof name);
+    assert_string_equal(name, "copy-none-smoke-s0-71b5dca0");
+    config.model.kv_heads = 0, config.shards = 2;
+    lab_train_older_name(&config, name, sizeof name);
+    assert_string_equal(name, "copy-none-smoke-s0-71b5dca0");
+}
+
 static void test_trees(void **state) {
     (void)state;
     lab_train_config paper = budget_of("tree-copy", "paper", LAB_SETUP_PAPER);
@@ -227,6 +275,7 @@ static void test_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_are_what_they_were),
+        cmocka_unit_test(test_options_are_told_apart),
         cmocka_unit_test(test_trees),
         cmocka_unit_test(test_images),
         cmocka_unit_test(test_problems),

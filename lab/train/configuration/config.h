@@ -21,6 +21,9 @@ void lab_config_read_data(lab_train_config *config, const struct cJSON *json);
 /* FNV-1a over everything that decides the trained parameters and scores: not the further test lengths, which can be
  * added later, nor how often checkpoints are written. */
 uint64_t lab_config_hash(const lab_train_config *config);
+/* As earlier versions made it, without the names of LAB_OPTION_CALLED: `kv_heads` 2 and `shards` 2 have the same. Runs
+ * that go on from others have recorded it. */
+uint64_t lab_config_older_hash(const lab_train_config *config);
 
 /* The first such field in which two configurations differ, or NULL. */
 const char *lab_config_difference(const lab_train_config *a, const lab_train_config *b);
@@ -70,5 +73,7 @@ size_t lab_spec_least(const char *pattern, const char *name, const char *option)
 
 /* The standard name of a run: task-encoding-…-s<seed>, safe as a file name, with a short hash of the configuration. */
 void lab_train_name(const lab_train_config *config, char *name, size_t size);
+/* As earlier versions called it: by lab_config_older_hash. */
+void lab_train_older_name(const lab_train_config *config, char *name, size_t size);
 
 #endif

@@ -162,7 +162,14 @@ locus_status lab_config_parse(lab_train_config *config, const char *json, const 
     return LOCUS_OK;
 }
 
-uint64_t lab_config_hash(const lab_train_config *config) {
+static uint64_t hash_text(uint64_t hash, const char *text) {
+    for (const char *c = text; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+    return hash;
+}
+
+/* Most fields are told apart by their values and places; `called`: the others by their names. */
+static uint64_t hash_fields(const lab_train_config *config, bool called) {
     uint64_t hash = 0xcbf29ce484222325u;
     const lab_option *field;
     for (size_t i = 0; (field = lab_config_field(config->task->class, i)) != NULL; i++) {
@@ -170,11 +177,19 @@ uint64_t lab_config_hash(const lab_train_config *config) {
         lab_option_text(field, config, text, sizeof text);
         if ((field->flags & LAB_OPTION_APART) != 0 || lab_option_is_silent(field, text))
             continue;
-        for (const char *c = text; *c != '\0'; c++)
-            hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-        hash *= 0x100000001b3u; /* the 0 at its end */
+        if (called && (field->flags & LAB_OPTION_CALLED) != 0)
+            hash = hash_text(hash_text(hash, field->field), "=");
+        hash = hash_text(hash, text) * 0x100000001b3u; /* the 0 at its end */
     }
     return hash;
+}
+
+uint64_t lab_config_hash(const lab_train_config *config) {
+    return hash_fields(config, true);
+}
+
+uint64_t lab_config_older_hash(const lab_train_config *config) {
+    return hash_fields(config, false);
 }
 
 const char *lab_config_difference(const lab_train_config *a, const lab_train_config *b) {

@@ -19,7 +19,7 @@ static void safe_text(char *to, size_t size, const char *from) {
     to[used] = '\0';
 }
 
-void lab_train_name(const lab_train_config *config, char *name, size_t size) {
+static void write_name(const lab_train_config *config, uint64_t hash, char *name, size_t size) {
     char encoding[41], budget[41], attention[LAB_ATTENTION_SIZE];
     safe_text(encoding, sizeof encoding, config->encoding);
     safe_text(budget, sizeof budget, config->budget); /* a store's may be anything */
@@ -32,5 +32,13 @@ void lab_train_name(const lab_train_config *config, char *name, size_t size) {
              config->pretrained_digest != 0 ? "-pretrained" : "", *attention != '\0' ? "-" : "", attention,
              config->setup == LAB_SETUP_CODE ? "-code" : "", inits[config->model.embedding_init],
              positions[config->model.position_scale], logits[config->model.logit_scale],
-             precisions[config->model.precision], config->seed, (uint32_t)(lab_config_hash(config) >> 32));
+             precisions[config->model.precision], config->seed, (uint32_t)(hash >> 32));
+}
+
+void lab_train_name(const lab_train_config *config, char *name, size_t size) {
+    write_name(config, lab_config_hash(config), name, size);
+}
+
+void lab_train_older_name(const lab_train_config *config, char *name, size_t size) {
+    write_name(config, lab_config_older_hash(config), name, size);
 }
