@@ -60,6 +60,7 @@ PUBLIC = {
 UPWARD = {("src/spec/registry.c", "encodings"), ("lab/task/task_registry.c", "kinds")}
 
 FOLDER_MOST = 40  # files
+LINES_MOST = {"cli": 10000, "lab/report": 8500}
 
 ARCHIVES = {"src": "liblocus.a", "lab": "liblab.a", "cli": "liblocus_commands.a"}
 
@@ -184,6 +185,10 @@ def check_folders(files, complain):
     for folder, count in collections.Counter(os.path.dirname(f) for f in files if not f.startswith("include/")).items():
         if count > FOLDER_MOST:
             complain(f"{folder}: {count} files, {FOLDER_MOST} at most: a room that big has folders")
+    for room, most in LINES_MOST.items():
+        lines = sum((SOURCE / f).read_text().count("\n") for f in files if f.startswith(room + "/"))
+        if lines > most:
+            complain(f"{room}: {lines} lines, {most} at most: it has other rooms")
     sources = [f for f in files if f.startswith("src/")]
     for folder in {os.path.dirname(f) for f in sources}:
         page = SOURCE / folder / "README.md"
