@@ -27,10 +27,14 @@ static bool says_more(const char *config) {
     return says;
 }
 
+static bool is_shown(const char *task, const char *json) {
+    const lab_train_config config = {.task = lab_task_find(task)};
+    return config.task == NULL || *lab_config_variant(&config) != '\0' || says_more(json);
+}
+
 static bool read_config(const lab_run *run, lab_train_config *config) {
     *config = (lab_train_config){.task = lab_task_find(run->task)};
-    const bool plain = config->task != NULL && *lab_config_variant(config) == '\0' && !says_more(run->config);
-    return plain || lab_config_parse(config, run->config, run, run->name, NULL) == LOCUS_OK;
+    return run->config == NULL || lab_config_parse(config, run->config, run, run->name, NULL) == LOCUS_OK;
 }
 
 /* Trees with their order, "tree-copy depth", expressions with what is asked. */
@@ -82,20 +86,26 @@ static void add_row(lab_table *table, const lab_run *run, double accuracy, bool 
         lab_table_none(table);
 }
 
-static int list_json(const cli_store *store, const lab_run *runs, size_t count) {
+static int list_json(const cli_store *store, const lab_run_filter *filter) {
+    lab_run *runs;
+    size_t count;
+    if (lab_store_runs(store->store, filter, &runs, &count, &cli_fault) != LOCUS_OK)
+        return cli_error(&cli_fault);
     cJSON *array = cJSON_CreateArray();
-    for (size_t i = 0; i < count; i++) {
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
         cJSON *run = lab_run_json(store->store, &runs[i], &cli_fault);
-        if (run == NULL) {
-            cJSON_Delete(array);
-            return cli_error(&cli_fault);
-        }
+        good = run != NULL;
         lab_json_put(array, NULL, run);
     }
-    return cli_json_print(array);
+    lab_runs_free(runs, count);
+    if (good)
+        return cli_json_print(array);
+    cJSON_Delete(array);
+    return cli_error(&cli_fault);
 }
 
-static int list_table(const cli_store *store, const lab_run *runs, size_t count) {
+static int print_table(const cli_store *store, const lab_run *runs, size_t count) {
     static const char *const heads[] = {">run",   "task",         "encoding", "budget",
                                         "set-up", "embeddings",   ">seed",    "state",
                                         ">steps", ">test acc.|%", ">time|s",  ">peak memory|bytes",
@@ -122,15 +132,19 @@ static int list_table(const cli_store *store, const lab_run *runs, size_t count)
     return 0;
 }
 
-static int list(const cli_store *store, cli_arguments *arguments) {
-    lab_run_filter filter = {.task = cli_text(arguments, "task"), .encoding = cli_text(arguments, "encoding")};
+static int list_table(const cli_store *store, const lab_run_filter *filter) {
     lab_run *runs;
     size_t count;
-    if (lab_store_runs(store->store, &filter, &runs, &count, &cli_fault) != LOCUS_OK)
+    if (lab_store_runs_listed(store->store, filter, is_shown, &runs, &count, &cli_fault) != LOCUS_OK)
         return cli_error(&cli_fault);
-    const int status = (cli_flag(arguments, "json") ? list_json : list_table)(store, runs, count);
+    const int status = print_table(store, runs, count);
     lab_runs_free(runs, count);
     return status;
+}
+
+static int list(const cli_store *store, cli_arguments *arguments) {
+    const lab_run_filter filter = {.task = cli_text(arguments, "task"), .encoding = cli_text(arguments, "encoding")};
+    return (cli_flag(arguments, "json") ? list_json : list_table)(store, &filter);
 }
 
 /* ---- show ---- */

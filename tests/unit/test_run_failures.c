@@ -99,6 +99,19 @@ static locus_status list(locus_error *error) {
     return status;
 }
 
+static bool keep_all(const char *task, const char *config) {
+    return task != NULL && config != NULL;
+}
+
+static locus_status listed(locus_error *error) {
+    lab_run *runs = &planted;
+    size_t count = 7;
+    const lab_run_filter any = {.task = NULL};
+    const locus_status status = lab_store_runs_listed(store, &any, keep_all, &runs, &count, error);
+    assert_true(runs == NULL && count == 0);
+    return status;
+}
+
 static locus_status between(locus_error *error) {
     lab_run *runs = &planted;
     size_t count = 7;
@@ -216,6 +229,7 @@ static void tables_that_are_gone(void **state) {
         {"run", update},
         {"run", find},
         {"run", list},
+        {"run", listed},
         {"run", between},
         {"run", rename_run},
         {"run", delete_run},

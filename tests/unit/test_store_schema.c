@@ -145,6 +145,44 @@ static void test_scores_of_all(void **state) {
     lab_store_close(&store);
 }
 
+static bool is_changed(const char *task, const char *config) {
+    return strcmp(task, "copy") == 0 && strstr(config, "9") != NULL;
+}
+
+/* What a list shows is what the rows have; the other texts are not read. */
+static void test_list(void **state) {
+    (void)state;
+    lab_store *store = open_store();
+    const lab_run_filter rope = {.encoding = "rope"}, others = {.encoding = "none"};
+    lab_run *all, *shown;
+    size_t count, listed;
+    plant(store, "a", "{\"dim\":8}", 3, 0.25);
+    OK(lab_store_run_imported(store, plant(store, "b", "{\"dim\":9}", 1, 0.75), &failed));
+    OK(lab_store_run_parent(store, plant(store, "c", "{}", 2, 0.75), "a", &failed));
+    OK(lab_store_runs(store, &rope, &all, &count, &failed));
+    OK(lab_store_runs_listed(store, &rope, is_changed, &shown, &listed, &failed));
+    assert_true(count == 3 && listed == 3);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(shown[i].name, all[i].name);
+        assert_string_equal(shown[i].task, all[i].task);
+        assert_string_equal(shown[i].encoding, all[i].encoding);
+        assert_string_equal(shown[i].budget, all[i].budget);
+        assert_string_equal(shown[i].setup, all[i].setup);
+        assert_string_equal(shown[i].embedding_init, all[i].embedding_init);
+        assert_string_equal(shown[i].parent, all[i].parent);
+        assert_true(shown[i].id == all[i].id && shown[i].seed == all[i].seed && shown[i].state == all[i].state);
+        assert_true(shown[i].steps_done == all[i].steps_done && shown[i].steps_total == all[i].steps_total);
+        assert_true(shown[i].imported == (i == 1) && shown[i].peak_bytes == all[i].peak_bytes);
+        assert_true((shown[i].config != NULL) == (i == 1) && shown[i].command == NULL);
+    }
+    assert_string_equal(shown[1].config, "{\"dim\":9}");
+    lab_runs_free(all, count);
+    lab_runs_free(shown, listed);
+    OK(lab_store_runs_listed(store, &others, is_changed, &shown, &listed, &failed));
+    assert_true(listed == 0 && shown == NULL);
+    lab_store_close(&store);
+}
+
 /* A store of one run as the first version made it at first, without what was added later. */
 static void make_first(void) {
     lab_store *store = open_store();
@@ -390,6 +428,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_notes, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_names, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_scores_of_all, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_list, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_older_store, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_older_sealed, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_older_read, scratch_create, scratch_remove),

@@ -59,6 +59,12 @@ typedef struct lab_run_filter {
 locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_run **runs, size_t *count,
                             locus_error *error);
 
+/* The same for a list, which is several times as fast: each run has its task, encoding, set-up, embedding, budget, name,
+ * parent, numbers and state, and its configuration where `keep` says so of its text; the other texts are NULL. */
+locus_status lab_store_runs_listed(lab_store *store, const lab_run_filter *filter,
+                                   bool (*keep)(const char *task, const char *config), lab_run **runs, size_t *count,
+                                   locus_error *error);
+
 /* Marks a run as one that was trained elsewhere. */
 locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *error);
 
