@@ -61,8 +61,8 @@ static void expect_tokens(const int32_t *tokens, const size_t offsets[2], size_t
 
 static void test_words(void **state) {
     (void)state;
-    put("train.jsonl", "{\"input_text\": \" b  a\", \"target_text\": \"a c\"}\r\n\n"
-                       "{\"target_text\": \"\", \"input_text\": \"c\"}\n");
+    put("train.jsonl", "{\"input_text\": \" b  a\", \"target_text\": \"a c\"}\r\n"
+                       "{\"target_text\": \"\", \"input_text\": \"c\"}\n\r\n\n");
     put("test.jsonl", "{\"input_text\": \"a new\", \"target_text\": \"old b\"}\n");
     lab_task_options options = one_file(scratch_path("train.jsonl"));
     options.test = scratch_path("test.jsonl");
@@ -474,7 +474,10 @@ static void test_lines(void **state) {
         {"{\"label\": 1, \"input_text\": \"a\"}\n", "line 1: it needs \"input\" and \"target\""},
         {"{\"input\": [1], \"target\": 3, \"input_paths\": [\"0\"]}\n", "line 1: \"target\" needs an array of ids"},
         {"{\"input\": [1]}\n", "line 1: \"target\" needs an array of ids"},
-        {"\n{\"input\": [1.5], \"target\": [1]}\n", "line 2: \"input\" needs whole numbers from 0 to 16777216"},
+        {"{\"input\": [1], \"target\": [1]}\n\n{\"input\": [1], \"target\": [1]}\n", "line 2: this is no JSON object"},
+        {"\r\n{\"input\": [1], \"target\": [1]}\n", "line 1: this is no JSON object"},
+        {"{\"input\": [1], \"target\": [1]}\n{\"input\": [1.5], \"target\": [1]}\n",
+         "line 2: \"input\" needs whole numbers from 0 to 16777216"},
         {"{\"input\": [1], \"target\": [-1]}\n", "line 1: \"target\" needs whole numbers"},
         {"{\"input\": [1], \"target\": [16777217]}\n", "line 1: \"target\" needs whole numbers"},
         {"{\"input\": [], \"target\": [1]}\n", "line 1: its input has no token"},
@@ -514,7 +517,8 @@ static void test_other_sets(void **state) {
          "line 1: id 4 is beyond the vocabulary: the training set has ids 1 to 3"},
         {"{\"input\": [1], \"target\": [3]}\n", "{\"input\": [0], \"target\": [1]}\n",
          "line 1: id 0 is beyond the vocabulary"},
-        {"{\"input\": [0], \"target\": [3]}\n", "\n{\"input\": [1], \"target\": [4]}\n",
+        {"{\"input\": [0], \"target\": [3]}\n",
+         "{\"input\": [1], \"target\": [3]}\n{\"input\": [1], \"target\": [4]}\n",
          "line 2: id 4 is beyond the vocabulary: the training set has ids 0 to 3"},
         {TREE("[1, 1]", "[\"0\", \"1\"]"), TREE("[1, 1, 1]", "[\"0\", \"1\", \"2\"]"),
          "line 1: a node has 2 children, and in the training set none more than 1"},

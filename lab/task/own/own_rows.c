@@ -148,13 +148,13 @@ static locus_status read_line(lab_own_rows *rows, const lab_own_row *place, cons
                               locus_error *error) {
     if (memchr(line, '\0', bytes) != NULL)
         return lab_own_fail(place, error, "there is a zero byte in it: this is no text");
-    if (bytes == 0)
+    const bool tabbed = rows->form->tabbed != NULL && lab_name_ends(place->path, ".tsv");
+    if (bytes == 0 && tabbed)
         return LOCUS_OK;
     if (!LAB_GROW(rows->rows, rows->count, rows->room, 256))
         return lab_fail_memory(error, "samples");
     lab_own_row *row = &rows->rows[rows->count++]; /* so that it is freed with the others */
     *row = *place;
-    const bool tabbed = rows->form->tabbed != NULL && lab_name_ends(row->path, ".tsv");
     const locus_status status =
         tabbed ? rows->form->tabbed(row, line, bytes, rows->kind, error) : read_json(row, rows, line, bytes, error);
     return status == LOCUS_OK ? check_form(rows, row, error) : status;
@@ -168,6 +168,8 @@ locus_status lab_own_rows_read(lab_own_rows *rows, const char *path, lab_set set
     locus_status status = lab_file_read(path, &content, &bytes, error);
     if (status != LOCUS_OK)
         return status;
+    while (bytes > 0 && (content[bytes - 1] == '\n' || content[bytes - 1] == '\r'))
+        bytes--; /* the last line's end, and empty lines behind it */
     for (const char *line = content + lab_text_mark(content, bytes), *end = content + bytes;
          status == LOCUS_OK && line < end;) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));

@@ -5,7 +5,7 @@
  *   {"input_text": "a b", "target_text": "b a"}              texts, cut into words, characters or bytes
  *   {…, "input_paths": ["0", "1"], "target_paths": ["0", "1"]}   the tokens are nodes of trees (symbol_tree.h)
  *
- * Empty lines are skipped; whatever is wrong with one is told with its number. What a file says beside these is not
+ * Whatever is wrong with a line is told with its number; empty lines at the end are skipped. What a file says beside these is not
  * looked at, and ids go before texts. Tokens are numbered:
  *
  *   ids    id i is token i, 0 being the start token; where the training set has the id 0, it is token i + 1
