@@ -9,30 +9,30 @@
 /* Those that are often compared are far apart; who shares a hue is seldom beside the other. */
 typedef struct family {
     const char *name, *option; /* of its options one begins so; "": any */
-    size_t hue;
+    size_t hue, tone;          /* the tone of one without options */
 } family;
 
 static const family families[] = {
-    {"none", "", 0},
-    {"rope", "values=on", 6},
-    {"rope", "", 1},
-    {"roper", "", 6},
-    {"algebraic", "group=tree", 5},
-    {"algebraic", "group=grid", 7},
-    {"algebraic", "", 2},
-    {"sinusoidal", "", 3},
-    {"relative", "", 4},
-    {"alibi", "", 8},
-    {"shiv-quirk", "", 9},
-    {"chebyshev", "", 11},
-    {"mixed", "", 10},
-    {"string", "", 8},
-    {"liere", "", 5},
-    {"t5", "", 9},
-    {"kerple", "", 11},
-    {"fire", "", 7},
-    {"cope", "", 10},
-    {"learned", "", 9},
+    {"none", "", 0, 0},
+    {"rope", "values=on", 6, 0},
+    {"rope", "", 1, 0},
+    {"roper", "", 6, 0},
+    {"algebraic", "group=tree", 5, 0},
+    {"algebraic", "group=grid", 7, 0},
+    {"algebraic", "", 2, 0},
+    {"sinusoidal", "", 3, 0},
+    {"relative", "", 4, 0},
+    {"alibi", "", 8, 0},
+    {"shiv-quirk", "", 9, 0},
+    {"chebyshev", "", 11, 0},
+    {"mixed", "", 10, 0},
+    {"string", "", 8, 1},
+    {"liere", "", 5, 1},
+    {"t5", "", 9, 1},
+    {"kerple", "", 11, 1},
+    {"fire", "", 7, 1},
+    {"cope", "", 10, 1},
+    {"learned", "", 9, 2},
 };
 
 /* FNV-1a, 32 bits. */
@@ -56,8 +56,8 @@ static const family *family_of(const char *encoding) {
 
 /* The family of an encoding that stands alone; of sums and patterns NULL. */
 static const family *own_family(const char *encoding) {
-    const size_t length = strcspn(encoding, ")");
-    const int alone = encoding[length] == '\0' ? strpbrk(encoding, " +;") == NULL : encoding[length + 1] == '\0';
+    const size_t name = strcspn(encoding, "( +;"), length = strlen(encoding);
+    const int alone = name == length || (encoding[name] == '(' && strcspn(encoding, ")") == length - 1);
     return alone ? family_of(encoding) : NULL;
 }
 
@@ -66,26 +66,5 @@ size_t lab_encoding_colour(const char *encoding) {
     if (one == NULL)
         return hash_of(encoding) % LAB_COLOURS;
     const char *options = encoding + strlen(one->name);
-    return one->hue * LAB_COLOUR_TONES + (options[0] == '\0' ? 0 : hash_of(options) % LAB_COLOUR_TONES);
-}
-
-/* To another hue, and through all colours: 7 and 36 have no common factor. */
-static size_t next_colour(size_t colour) {
-    return (colour + 7) % LAB_COLOURS;
-}
-
-void lab_encoding_colours(const char *const *encodings, size_t count, size_t *colours) {
-    size_t users[LAB_COLOURS] = {0}, free_colours = LAB_COLOURS;
-    for (size_t i = 0; i < count; i++) {
-        colours[i] = lab_encoding_colour(encodings[i]);
-        if (own_family(encodings[i]) != NULL)
-            free_colours -= users[colours[i]]++ == 0;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (own_family(encodings[i]) != NULL)
-            continue;
-        while (users[colours[i]] > 0 && free_colours > 0)
-            colours[i] = next_colour(colours[i]);
-        free_colours -= users[colours[i]]++ == 0;
-    }
+    return one->hue * LAB_COLOUR_TONES + (options[0] == '\0' ? one->tone : hash_of(options) % LAB_COLOUR_TONES);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One colour for each encoding, whatever stands beside it: it depends on the encoding's text alone, so that figures of
- * one page and of several agree. Encodings outnumber colours: of those without a hue of their own one steps aside
- * where two would share one on a page, and what tells two lines apart for certain is their dash and marker
- * (chart_frame.h). */
+/* One colour for each encoding, whatever stands beside it: it depends on the encoding's text alone, so that all figures
+ * agree, those that Python draws (python/locus/lab/colours.py) with them. Encodings outnumber colours: what tells two
+ * lines apart for certain is their dash and marker (chart_frame.h). */
 #ifndef LAB_ENCODING_COLOUR_H
 #define LAB_ENCODING_COLOUR_H
 
@@ -15,9 +14,5 @@
 /* `encoding`: canonical text of a spec. Encodings with a hue of their own keep it, and their options choose the tone;
  * the others get any. */
 size_t lab_encoding_colour(const char *encoding);
-
-/* Colours of encodings that stand on one page, the distinct ones in their order: those above, but that of encodings
- * without a hue none has a colour that another one has, as long as there are others left. */
-void lab_encoding_colours(const char *const *encodings, size_t count, size_t *colours);
 
 #endif

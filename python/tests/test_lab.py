@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sqlite3
@@ -116,6 +117,8 @@ def test_figures(store, tmp_path):
     wanted = curves[curves["name"].isin(names) & (curves["metric"] == "dev.loss")].groupby("step")["value"].mean()
     assert list(drawn["rope"].get_xdata()) == list(wanted.index) == [3, 6]
     assert list(drawn["rope"].get_ydata()) == pytest.approx(list(wanted))
+    assert drawn["rope"].get_color() == "#236bcf" and drawn["none"].get_color() == "#6f6f6f"
+    assert drawn["rope"].get_linestyle() != drawn["none"].get_linestyle()
     by_name = lab.plot_curves(store, "dev.loss", by="name")
     assert len(by_name.axes[0].lines) == 4
     frame["config.extra"] = frame["encoding"].map({"rope": "some"})  # the others have none
@@ -127,6 +130,17 @@ def test_figures(store, tmp_path):
         assert (tmp_path / name).stat().st_size > 5000
     with pytest.raises(ValueError, match="no training has the curve 'dev.los'; there are dev.accuracy"):
         lab.plot_curves(store, "dev.los")
+
+
+def test_encodings_have_the_pages_colours():
+    from locus.lab.colours import PALETTE, colour_number
+    root = pathlib.Path(__file__).parents[2]
+    lines = (root / "tests" / "golden" / "encoding_colours.txt").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        number, encoding = line.split(" ", 1)
+        assert colour_number(encoding) == int(number), encoding
+    light = (root / "lab" / "page" / "page.css").read_text(encoding="utf-8").split("@media")[0]
+    assert re.findall(r"--c[0-9]+: (#[0-9a-f]{6})", light) == list(PALETTE) and len(lines) > 30
 
 
 def test_a_grid_is_varied(tmp_path):

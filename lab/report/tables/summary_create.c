@@ -160,36 +160,15 @@ static void order_rows(const lab_summary *summary, lab_summary_section *section)
     }
 }
 
-/* Of the distinct encodings of all runs, as they come. */
-static locus_status choose_colours(const lab_summary *summary, size_t **colours, locus_error *error) {
-    const char **encodings = calloc(summary->run_count + 1, sizeof *encodings);
-    size_t count = 0;
-    *colours = calloc(summary->run_count + 1, sizeof **colours);
-    if (encodings == NULL || *colours == NULL) {
-        free(encodings);
-        return lab_fail_memory(error, "a summary");
-    }
-    for (size_t i = 0; i < summary->run_count; i++)
-        if (encoding_rank(summary, summary->runs[i].encoding) == count)
-            encodings[count++] = summary->runs[i].encoding;
-    lab_encoding_colours(encodings, count, *colours);
-    free(encodings);
-    return LOCUS_OK;
-}
-
 /* An encoding looks the same in all sections. */
-static locus_status mark_rows(lab_summary *summary, locus_error *error) {
-    size_t *colours;
-    const locus_status status = choose_colours(summary, &colours, error);
-    for (size_t s = 0; status == LOCUS_OK && s < summary->section_count; s++) {
+static void mark_rows(lab_summary *summary) {
+    for (size_t s = 0; s < summary->section_count; s++) {
         for (size_t i = 0; i < summary->sections[s].row_count; i++) {
             lab_summary_row *row = &summary->sections[s].rows[i];
             row->mark = encoding_rank(summary, row->encoding);
-            row->colour = colours[row->mark];
+            row->colour = lab_encoding_colour(row->encoding);
         }
     }
-    free(colours);
-    return status;
 }
 
 /* "AMD EPYC" of "AMD EPYC, 2 threads, avx512": a run may be given a part of its machine's threads. */
@@ -240,7 +219,7 @@ locus_status lab_summary_create(lab_summary *summary, lab_store *store, const la
     if (status == LOCUS_OK)
         status = sort_runs(summary, error);
     if (status == LOCUS_OK)
-        status = mark_rows(summary, error);
+        mark_rows(summary);
     lab_summary_tell_apart(summary);
     for (size_t i = 0; i < summary->section_count && status == LOCUS_OK; i++) {
         order_rows(summary, &summary->sections[i]);

@@ -3,8 +3,9 @@
 cell returns, and a figure has `savefig`."""
 from __future__ import annotations
 
-from typing import Any, List, Sequence, Union
+from typing import Any, Dict, List, Sequence, Union
 
+from .colours import encoding_colour
 from .stores import Source, curves, runs
 from .tables import check_cells, frame_of, table
 
@@ -19,11 +20,14 @@ def new_figure(columns: int, width: float, height: float) -> Any:
     return figure, figure.subplots(1, columns, squeeze=False)[0]
 
 
-def _draw_line(axes: Any, label: str, values: Any) -> None:
+_DASHES = ("-", "--", ":", "-.")
+
+
+def _draw_line(axes: Any, label: str, values: Any, **look: Any) -> None:
     """The mean over seeds at each step, and the span from the lowest to the highest. A seed that ended before a step
     is not part of that step's mean."""
     steps = values.groupby("step")["value"]
-    line, = axes.plot(steps.mean().index, steps.mean().to_numpy(), label=label, linewidth=1.5)
+    line, = axes.plot(steps.mean().index, steps.mean().to_numpy(), label=label, linewidth=1.5, **look)
     if values["name"].nunique() > 1:
         axes.fill_between(steps.min().index, steps.min().to_numpy(), steps.max().to_numpy(), color=line.get_color(),
                           alpha=0.15, linewidth=0)
@@ -32,7 +36,8 @@ def _draw_line(axes: Any, label: str, values: Any) -> None:
 def plot_curves(source: Source = "runs/locus.db", metric: str = "dev.accuracy", *, trainings: Any = None,
                 by: Union[str, Sequence[str]] = "encoding", panels: str = "task") -> Any:
     """A matplotlib figure of `metric` against training steps: one panel for each value of the column `panels` of
-    `runs`, one line for each value of `by`, the mean over seeds with the span of all seeds.
+    `runs`, one line for each value of `by`, the mean over seeds with the span of all seeds. An encoding has the colour
+    that it has on the program's pages, and lines have the dashes that tell those of one colour apart.
 
     `trainings`: a frame of `runs(source)` of which some were chosen (all if None). ValueError if nothing has the
     metric, or if trainings of one line differ in anything but their seed."""
@@ -46,10 +51,15 @@ def plot_curves(source: Source = "runs/locus.db", metric: str = "dev.accuracy", 
     check_cells(frame[frame["name"].isin(values["name"])], [panels, *names])
     groups = list(values.groupby(panels, sort=False, dropna=False))
     figure, axes = new_figure(len(groups), 4.2, 3.2)
+    marks: Dict[str, int] = {}
     for place, (panel, part) in zip(axes, groups):
         for key, line in part.groupby(names, sort=False, dropna=False):
             words = key if isinstance(key, tuple) else (key,)
-            _draw_line(place, ", ".join(str(word) for word in words), line)
+            label = ", ".join(str(word) for word in words)
+            look = {"linestyle": _DASHES[marks.setdefault(label, len(marks)) % len(_DASHES)]}
+            if "encoding" in names:
+                look["color"] = encoding_colour(str(words[names.index("encoding")]))
+            _draw_line(place, label, line, **look)
         place.set_title(str(panel))
         place.set_xlabel("step")
         place.grid(alpha=0.3)
