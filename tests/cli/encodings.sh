@@ -187,37 +187,6 @@ reads_as a "$answer" || exit 10
 SCRIPT
     bash try.bash "$LOCUS_SOURCE" || complain "bash completion, case $?"
 fi
-if command -v fish >/dev/null; then
-    checks=$((checks + 1))
-    cat >try.fish <<'SCRIPT'
-source $argv[1]/completions/locus.fish
-test (complete -C 'locus enc' | string split -f1 \t | string join ' ') = 'encode encodings'; or exit 1
-test (complete -C 'locus attend rope --mask ca' | string split -f1 \t) = causal; or exit 2
-test (complete -C 'locus train --task copy,rev' | string split -f1 \t) = copy,reverse; or exit 3
-test (complete -C "locus check 'rope(base=500, pairs=h" | string split -f1 \t) = 'rope(base=500, pairs=half'; or exit 4
-test (complete -C 'locus apply rope --input try.f' | string split -f1 \t) = try.fish; or exit 5
-SCRIPT
-    HOME=$PWD fish --no-config try.fish "$LOCUS_SOURCE" || complain "fish completion, case $?"
-else
-    echo 'no fish: its completion is not tried'
-fi
-if command -v zsh >/dev/null; then
-    checks=$((checks + 1))
-    cat >try.zsh <<'SCRIPT'
-fpath=($1/completions $fpath)
-_files() { print files }
-_describe() { print -l -- $whole $open }
-words=(locus attend rope --mask ca) CURRENT=5
-[[ $(. $1/completions/_locus) == causal: ]] || exit 1
-words=(locus check "'rope(pai") CURRENT=3
-[[ $(. $1/completions/_locus) == 'rope(pairs=:'* ]] || exit 2
-words=(locus apply rope --input x) CURRENT=5
-[[ $(. $1/completions/_locus) == files ]] || exit 3
-SCRIPT
-    zsh -f try.zsh "$LOCUS_SOURCE" || complain "zsh completion, case $?"
-else
-    echo 'no zsh: its completion is not tried'
-fi
 if command -v groff >/dev/null; then
     checks=$((checks + 1))
     groff -ww -man -Tutf8 "$LOCUS_SOURCE/man/locus.1" >/dev/null 2>.out/stderr

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Results that leave the house: every form of a table, runs as CSV and as TensorBoard's events, differences, notes, names.
+# Results that leave the house: every form of a table, runs as CSV and as TensorBoard's events (which TensorBoard reads in
+# python/tests/test_tensorboard.py), differences, notes, names.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
 store="--store s/locus.db"
@@ -45,25 +46,7 @@ refuses 2 'runs: --json and --format csv: one of them' "$locus" runs --json --fo
 refuses 2 "runs: --format is one of" "$locus" runs --format xml --store s/locus.db
 refuses 2 "runs: --format tensorboard is what 'runs export' writes" "$locus" runs --format tensorboard --store s/locus.db
 
-# All forms for LaTeX compile, the marks of a stranger's name with them.
-locus runs note run-0 'a & b' && locus runs rename run-0 'odd_{%}~#$^&\name' --quiet
-{
-    printf '%s\n' '\documentclass{article}\usepackage[utf8]{inputenc}\usepackage{booktabs,siunitx}\begin{document}\tiny'
-    locus runs --format latex
-    locus report --format latex
-    "$locus" check rope --format latex
-    "$locus" encodings --format latex
-    "$locus" encodings algebraic --format latex
-    printf '%s\n' '\end{document}'
-} >tables.tex
-grep -q 'odd\\_\\{\\%\\}\\textasciitilde{}\\#\\$\\textasciicircum{}\\&\\textbackslash{}name' tables.tex ||
-    fail "LaTeX: $(grep odd tables.tex)"
-if command -v pdflatex >/dev/null && kpsewhich siunitx.sty >/dev/null && kpsewhich booktabs.sty >/dev/null; then
-    pdflatex -halt-on-error -interaction=nonstopmode tables.tex >tex.log 2>&1 || fail "pdflatex: $(tail -n 20 tex.log)"
-else
-    echo "no pdflatex with booktabs and siunitx here: the tables were not compiled"
-fi
-locus runs rename 'odd_' run-0 --quiet
+locus runs note run-0 'a & b'
 
 # ---- differences, notes, names ----
 
@@ -126,35 +109,4 @@ done
 echo file >taken
 refuses 1 "taken" "$locus" runs export --format tensorboard -o taken --store s/locus.db
 refuses 1 "nowhere/values.csv" "$locus" runs export --format csv -o nowhere/values.csv --store s/locus.db
-
-cat >read.py <<'PYTHON'
-import csv, sys
-try:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-except ImportError as reason:
-    print(f"TensorBoard did not read its events: {reason}")
-    sys.exit(0)
-wanted = {}
-for row in csv.DictReader(open("values.csv", encoding="utf-8")):
-    tag = f"{row['set']}/{row['name']}"
-    key = (row["run"], tag if row["kind"] == "curve" else f"final/{tag}")
-    wanted.setdefault(key, []).append((int(row["step"] or 4), float(row["value"])))
-for (run, tag), points in wanted.items():
-    events = EventAccumulator(f"board/{run}")
-    events.Reload()
-    found = [(event.step, event.value) for event in events.Scalars(tag)]
-    assert len(found) == len(points), (run, tag, found)
-    for (step, value), (other_step, other) in zip(sorted(points), sorted(found)):
-        assert step == other_step and abs(value - other) <= 1e-6 * max(1, abs(value)), (run, tag, step)
-    assert all(event.wall_time > 1.7e9 for event in events.Scalars(tag))
-tags = {run: set() for run, _ in wanted}
-for run, tag in wanted:
-    tags[run].add(tag)
-for run, names in tags.items():
-    events = EventAccumulator(f"board/{run}")
-    events.Reload()
-    assert set(events.Tags()["scalars"]) == names, run
-print(f"TensorBoard reads {len(wanted)} curves and scores as they are")
-PYTHON
-"${LOCUS_PYTHON:-python3}" read.py || fail "TensorBoard reads other values"
 echo "ok"
