@@ -4,10 +4,10 @@
  *   .tsv    text <tab> label
  *   other   JSON: {"input_text": "…", "label": "…"}, or {"input": [ids], "label": 3}
  *
- * Whatever is wrong with a line is told with its number; empty ones of .tsv, and at the end, are skipped. Text is cut into words, characters or
- * bytes. Tokens are numbered: 0 the start token, with which each sample begins, 1 what the vocabulary lacks, then the
- * vocabulary in the order in which the training set shows it (bytes: all 256; ids: id i is token 2 + i). Classes are
- * the labels of the training set in that order.
+ * Whatever is wrong with a line is told with its number; empty ones of .tsv, and at the end, are skipped. Text is cut
+ * into words, characters or bytes. Tokens are numbered: 0 the start token, with which each sample begins, 1 what the
+ * vocabulary lacks, then the vocabulary in the order in which the training set shows it (bytes: all 256; ids: id i is
+ * token 2 + i). Classes are the labels of the training set in that order.
  *
  * Development and test set are files of their own, or a tenth of the first file each, drawn by the data's seed. What
  * was trained keeps its vocabulary beside it (`vocabulary.json`), so that other files can be scored. */

@@ -5,8 +5,8 @@
  *   {"input_text": "a b", "target_text": "b a"}              texts, cut into words, characters or bytes
  *   {…, "input_paths": ["0", "1"], "target_paths": ["0", "1"]}   the tokens are nodes of trees (symbol_tree.h)
  *
- * Whatever is wrong with a line is told with its number; empty lines at the end are skipped. What a file says beside these is not
- * looked at, and ids go before texts. Tokens are numbered:
+ * Whatever is wrong with a line is told with its number; empty lines at the end are skipped. What a file says beside
+ * these is not looked at, and ids go before texts. Tokens are numbered:
  *
  *   ids    id i is token i, 0 being the start token; where the training set has the id 0, it is token i + 1
  *   texts  0 the start token, 1 what the vocabulary lacks, then the vocabulary, inputs and targets alike, in the order

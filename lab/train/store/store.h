@@ -59,8 +59,9 @@ typedef struct lab_run_filter {
 locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_run **runs, size_t *count,
                             locus_error *error);
 
-/* The same for a list, which is several times as fast: each run has its task, encoding, set-up, embedding, budget, name,
- * parent, numbers and state, and its configuration where `keep` says so of its text; the other texts are NULL. */
+/* The same for a list, in less time and memory: each run has its id, name, task, encoding, set-up, embedding, budget,
+ * seed, state, steps, seconds, peak memory, parent and whether it was imported, and its configuration where `keep` says
+ * so of its text; the other texts are NULL. */
 locus_status lab_store_runs_listed(lab_store *store, const lab_run_filter *filter,
                                    bool (*keep)(const char *task, const char *config), lab_run **runs, size_t *count,
                                    locus_error *error);
