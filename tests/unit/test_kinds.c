@@ -54,30 +54,31 @@ static const said saids[] = {
     {"text", "{\"symbols\":1,\"sequence\":2}", "", "a vocabulary of 1 tokens, windows of 2", "", NULL, .mean = 1},
     {"text", "{\"symbols\":0,\"sequence\":2}", "", "", "", NULL, .mean = 0},
     {"cifar10", "{\"train_samples\":1,\"batch\":1,\"epochs\":2}", "", "CIFAR-10, 1 training images", "", NULL,
-     .epoch_steps = 1, .epochs = 2},
+     .mean = 32, .epoch_steps = 1, .epochs = 2},
     {"cifar10", "{\"train_samples\":50000,\"batch\":128,\"epochs\":2,\"steps\":782}", "",
-     "CIFAR-10, 50,000 training images", "", NULL, .epoch_steps = 391, .epochs = 2},
+     "CIFAR-10, 50,000 training images", "", NULL, .mean = 32, .epoch_steps = 391, .epochs = 2},
     {"cifar10", "{\"train_samples\":128,\"batch\":64,\"epochs\":7,\"steps\":1}", "", "CIFAR-10, 128 training images",
-     "", NULL, .epoch_steps = 2, .epochs = 0.5},
-    {"cifar10", "{\"train_samples\":0,\"batch\":64,\"epochs\":7}", "", "", "", NULL, .mean = 0},
+     "", NULL, .mean = 32, .epoch_steps = 2, .epochs = 0.5},
+    {"cifar10", "{\"train_samples\":0,\"batch\":64,\"epochs\":7}", "", "", "", NULL, .mean = 32},
     {"cifar10", "{\"train_samples\":5,\"batch\":0,\"epochs\":7}", "", "CIFAR-10, 5 training images", "", NULL,
-     .mean = 0},
+     .mean = 32},
     {"images", "{\"train_samples\":1,\"batch\":2,\"labels\":3,\"side\":16,\"steps\":4}", "",
-     "1 training pictures of own data in 3 classes, side 16", "", NULL, .unpublished = true, .epoch_steps = 1,
-     .epochs = 4},
+     "1 training pictures of own data in 3 classes, side 16", "", NULL, .mean = 16, .unpublished = true,
+     .epoch_steps = 1, .epochs = 4},
     {"images", "{\"train_samples\":0}", "", "", "", NULL, .unpublished = true},
     {"classify", "{\"train_samples\":5,\"labels\":1,\"symbols\":7}", "",
      "5 training samples of own data, 1 labels, a vocabulary of 7 (words)", "", NULL, .mean = 0},
-    {"classify", "{\"train_samples\":5,\"labels\":2,\"symbols\":7,\"tokens\":\"bytes\"}", "",
-     "5 training samples of own data, 2 labels, a vocabulary of 7 (bytes)", "", NULL, .mean = 0},
+    {"classify", "{\"train_samples\":5,\"labels\":2,\"symbols\":7,\"longest_input\":12,\"tokens\":\"bytes\"}", "",
+     "5 training samples of own data, 2 labels, a vocabulary of 7 (bytes)", "", NULL, .mean = 12},
     {"classify", "{\"train_samples\":5,\"labels\":0,\"symbols\":7}", "", "", "", NULL, .mean = 0},
     {"pairs", "{\"train_samples\":5,\"symbols\":1}", "", "5 training pairs of own data, a vocabulary of 1 (words)", "",
      NULL, .unpublished = true},
     {"pairs", "{\"train_samples\":5,\"symbols\":0}", "", "", "", NULL, .unpublished = true},
     {"pairs", "{\"train_samples\":5,\"symbols\":9,\"arity\":1,\"tokens\":\"characters\"}", "pairs, breadth first",
      "5 training pairs of own trees, a vocabulary of 9 (characters)", "", "breadth", .unpublished = true},
-    {"pairs", "{\"train_samples\":5,\"symbols\":9,\"arity\":2,\"order\":\"depth\"}", "pairs, depth first",
-     "5 training pairs of own trees, a vocabulary of 9 (words)", "", "depth", .unpublished = true},
+    {"pairs", "{\"train_samples\":5,\"symbols\":9,\"arity\":2,\"longest_input\":9,\"order\":\"depth\"}",
+     "pairs, depth first", "5 training pairs of own trees, a vocabulary of 9 (words)", "", "depth", .mean = 9,
+     .unpublished = true},
 };
 
 static void data_are_described(void **state) {
@@ -247,6 +248,14 @@ static void other_sizes(void **state) {
     assert_int_equal(expressions.expressions.shortest, 30);
     assert_int_equal(expressions.expressions.longest, 62);
     assert_int_equal(expressions.expressions.depth, 4);
+
+    lab_task_options own = {.trained = 7}, pictures = {.pictures = {.side = 32, .classes = 3}};
+    lab_task_find("pairs")->class->lengths->set(&own, 12);
+    assert_true(own.within == 12 && own.trained == 7);
+    lab_task_find("images")->class->lengths->set(&pictures, 48);
+    assert_true(pictures.pictures.side == 48 && pictures.pictures.classes == 3);
+    for (size_t c = 0; c < lab_class_count(); c++) /* every kind has sizes */
+        assert_non_null(lab_class_at(c)->lengths);
 }
 
 /* Windows of another length have as much of the text; the last one may be shorter. */
