@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The text of --input, or of the file that it names, whose last line end is dropped; of a picture its path; from malloc.
- * NULL: none is given. */
+/* The text of --input, or of the file that it names, whose last line end is dropped; of a picture its path; from
+ * malloc. NULL: none is given. */
 static int read_text(const cli_arguments *arguments, const lab_task *task, char **text) {
     const bool picture = task->class->vocabulary == NULL;
     const char *given = cli_text(arguments, "input");

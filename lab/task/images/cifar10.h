@@ -4,9 +4,10 @@
  *   record | label | 1,024 red | 1,024 green | 1,024 blue |      3,073 bytes, planes row by row, red first
  *
  * Five files of 10,000 records for training, one for testing. The development set is the test set: the published score
- * is the best test accuracy of all epochs (Kogkalidis et al. 2024, Table 3). Options may bring them to another side. Files that are complete but smaller are
- * read, too. Sums are checked when the files are fetched and inspected (io/published/published_set.h), not each time
- * they are read: that would cost every training a second, and sizes and labels are checked anyway. */
+ * is the best test accuracy of all epochs (Kogkalidis et al. 2024, Table 3). Options may bring them to another side.
+ * Files that are complete but smaller are read, too. Sums are checked when the files are fetched and inspected
+ * (io/published/published_set.h), not each time they are read: that would cost every training a second, and sizes and
+ * labels are checked anyway. */
 #ifndef LAB_CIFAR10_H
 #define LAB_CIFAR10_H
 
