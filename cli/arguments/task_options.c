@@ -16,7 +16,7 @@ bool cli_was_given(const cli_arguments *arguments, const char *name) {
     return cli_option_find(arguments->command, name) != SIZE_MAX && cli_given_by_user(arguments, name);
 }
 
-/* "words, trees and problems": the kinds that take an option. */
+/* "words, trees or problems": the kinds that take an option. */
 static const char *list_kinds(const char *option, char text[160]) {
     size_t last = 0, used = 0;
     for (size_t c = 0; c < lab_class_count(); c++)
@@ -26,7 +26,7 @@ static const char *list_kinds(const char *option, char text[160]) {
         if (lab_class_takes(lab_class_at(c), option)) {
             used += (size_t)snprintf(text + used, 160 - used, "%s%s",
                                      used == 0   ? ""
-                                     : c == last ? " and "
+                                     : c == last ? " or "
                                                  : ", ",
                                      lab_class_at(c)->name);
         }
@@ -47,10 +47,10 @@ static const char *instead_of(const cli_arguments *arguments, const lab_task_cla
 static int refuse(const cli_arguments *arguments, const lab_task *task, const char *name) {
     char whose[160];
     const char *instead = instead_of(arguments, task->class, name);
-    return instead != NULL
-               ? cli_usage_error("--%s is for %s; %s has --%s", name, list_kinds(name, whose), task->name, instead)
-               : cli_usage_error("--%s is for %s; %s is of %s", name, list_kinds(name, whose), task->name,
-                                 task->class->name);
+    return instead != NULL ? cli_usage_error("--%s needs a task of %s; %s has --%s", name, list_kinds(name, whose),
+                                             task->name, instead)
+                           : cli_usage_error("--%s needs a task of %s; %s is a task of %s", name,
+                                             list_kinds(name, whose), task->name, task->class->name);
 }
 
 int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task) {

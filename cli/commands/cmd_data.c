@@ -41,11 +41,12 @@ static int refuse_strangers(const cli_arguments *arguments, const lab_task *task
     const bool makes = arguments->command == &cli_command_data_make;
     for (size_t i = 0; makes && i < sizeof own_options / sizeof *own_options; i++)
         if (own_options[i].making != task->class->makes && cli_given_by_user(arguments, own_options[i].name))
-            return cli_usage_error("--%s is for %s; %s is of %s", own_options[i].name, own_options[i].whose, task->name,
-                                   task->class->name);
+            return cli_usage_error("--%s needs a task of %s; %s is a task of %s", own_options[i].name,
+                                   own_options[i].whose, task->name, task->class->name);
     for (size_t i = 0; task->class->read && i < sizeof of_drawing / sizeof *of_drawing; i++)
         if (cli_given_by_user(arguments, of_drawing[i]))
-            return cli_usage_error("--%s is for what is drawn; %s is read", of_drawing[i], task->name);
+            return cli_usage_error("--%s needs a task whose samples are drawn; those of %s are read", of_drawing[i],
+                                   task->name);
     return cli_refuse_other_kinds(arguments, task);
 }
 

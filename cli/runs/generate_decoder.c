@@ -20,12 +20,12 @@
 static const struct {
     const char *names, *kinds, *whose;
 } kind_options[] = {
-    {"input", "words trees own pairs", "words, trees and own pairs"},
-    {"test dev data", "own pairs", "own pairs"},
-    {"length", "words", "words"},
-    {"depth", "trees", "trees"},
-    {"n", "words trees problems own pairs", "samples of a test set"},
-    {"prompt prompts tokens temperature top-k top-p seed", "problems text", "decoders"},
+    {"input", "words trees own pairs", "a run of words, trees or own pairs"},
+    {"test dev data", "own pairs", "a run of own pairs"},
+    {"length", "words", "a run of words"},
+    {"depth", "trees", "a run of trees"},
+    {"n", "words trees problems own pairs", "a run whose test set has samples"},
+    {"prompt prompts tokens temperature top-k top-p seed", "problems text", "a run of problems or text"},
 };
 
 int cli_generate_refuse(const cli_arguments *arguments, const lab_task *task) {
@@ -34,7 +34,7 @@ int cli_generate_refuse(const cli_arguments *arguments, const lab_task *task) {
         for (size_t o = 0; (option = cli_option_at(arguments->command, o)) != NULL; o++)
             if (arguments->values[o].given && lab_word_among(option->name, kind_options[i].names) &&
                 !lab_class_among(task->class, kind_options[i].kinds))
-                return cli_usage_error("--%s is for %s; this run is of %s", option->name, kind_options[i].whose,
+                return cli_usage_error("--%s needs %s; this one is of %s", option->name, kind_options[i].whose,
                                        task->class->generate);
     return 0;
 }

@@ -150,10 +150,10 @@ refuses 2 'the longest 65' "$locus" data make listops --expression-depth 3 -o x.
 refuses 2 'none of .* random expressions' "$locus" data make listops --expression-depth 4 --shortest 450 -o x.tsv
 refuses 2 'expression-depth' "$locus" data make listops --expression-depth 2.5 -o x.tsv
 refuses 2 'arguments' "$locus" data make listops --arguments 1 -o x.tsv
-refuses 2 'arity is for trees; listops has --arguments' "$locus" data make listops --arity 3 -o x.tsv
+refuses 2 'arity needs a task of trees; listops has --arguments' "$locus" data make listops --arity 3 -o x.tsv
 refuses 2 'preset' "$locus" data make listops --preset long -o x.tsv
-refuses 2 'length is for words and problems; listops is of expressions' "$locus" data make listops --length 5 -o x.tsv
-refuses 2 'target is for expressions; copy is of words' "$locus" data make copy --target parity -o x.jsonl
+refuses 2 'length needs a task of words or problems; listops is a task of expressions' "$locus" data make listops --length 5 -o x.tsv
+refuses 2 'target needs a task of expressions; copy is a task of words' "$locus" data make copy --target parity -o x.jsonl
 refuses 2 'output' "$locus" data make listops
 refuses 1 'nowhere' "$locus" data make listops -n 1 -o nowhere/x.tsv
 [ ! -e x.tsv ] || fail "something was written"

@@ -104,11 +104,11 @@ grep -q '"vocabulary":[[:space:]]*5' task.json || fail "vocabulary of substring-
 refuses 2 "length: addition has none" "$locus" data make addition --length 5 -o x.jsonl
 refuses 2 "digits: substring-index has none" "$locus" data make substring-index --digits 3 -o x.jsonl
 refuses 2 "length-deviation: a deviation of lengths 1: those of substring-search are all the same" "$locus" data make substring-search --length-deviation 1 -o x.jsonl
-refuses 2 "depth is for trees; addition is of problems" "$locus" data inspect addition --depth 3
-refuses 2 "sequence is for problems, text and expressions; copy has --length" "$locus" data inspect copy --sequence 100
-refuses 2 "json is for text; addition is of problems" "$locus" data make addition --json -o x.jsonl
-refuses 2 "train-text is for text; substring-index is of problems" "$locus" data make substring-index --train-text x -o x.jsonl
-refuses 2 "target is for expressions; addition is of problems" "$locus" data make addition --target parity -o x.jsonl
+refuses 2 "depth needs a task of trees; addition is a task of problems" "$locus" data inspect addition --depth 3
+refuses 2 "sequence needs a task of problems, text or expressions; copy has --length" "$locus" data inspect copy --sequence 100
+refuses 2 "json needs a task of text; addition is a task of problems" "$locus" data make addition --json -o x.jsonl
+refuses 2 "train-text needs a task of text; substring-index is a task of problems" "$locus" data make substring-index --train-text x -o x.jsonl
+refuses 2 "target needs a task of expressions; addition is a task of problems" "$locus" data make addition --target parity -o x.jsonl
 refuses 2 "set: data make text makes all three" "$locus" data make text --set dev
 refuses 2 "digits" "$locus" data make addition --digits 19 -o x.jsonl
 refuses 2 "digits" "$locus" data make addition --digits 0 -o x.jsonl

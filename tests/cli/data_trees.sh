@@ -60,10 +60,10 @@ grep -q '"3+3"' k.jsonl || fail "no third child"
 ! grep -Eq '"(input|target)": \[[^]]*([7-9]|[1-9][0-9])' k.jsonl || fail "a seventh symbol"
 
 # Options of other kinds, and values that make no sense.
-refuses 2 "length is for words and problems; tree-copy has --depth" "$locus" data make tree-copy --length 5 -o x.jsonl
-refuses 2 "length-deviation is for words and problems; tree-ops has --depth-deviation" "$locus" data inspect tree-ops --length-deviation 1
-refuses 2 "arity is for trees; copy is of words" "$locus" data make copy --arity 3 -o x.jsonl
-refuses 2 "order is for trees; reverse is of words" "$locus" data inspect reverse --order depth
+refuses 2 "length needs a task of words or problems; tree-copy has --depth" "$locus" data make tree-copy --length 5 -o x.jsonl
+refuses 2 "length-deviation needs a task of words or problems; tree-ops has --depth-deviation" "$locus" data inspect tree-ops --length-deviation 1
+refuses 2 "arity needs a task of trees; copy is a task of words" "$locus" data make copy --arity 3 -o x.jsonl
+refuses 2 "order needs a task of trees; reverse is a task of words" "$locus" data inspect reverse --order depth
 refuses 2 "symbols: 6 symbols: tree-c3 has 4" "$locus" data make tree-c3 --symbols 6 -o x.jsonl
 refuses 2 "symbols: 7 symbols: tree-copy takes an even number" "$locus" data make tree-copy --symbols 7 -o x.jsonl
 refuses 2 "arity" "$locus" data make tree-copy --arity 0 -o x.jsonl

@@ -69,7 +69,7 @@ flat json | awk -v letters=${#prompt} '
 "$locus" generate add --prompt "$prompt" --tokens 9 --temperature 2 --top-k 1 | cmp - whole || fail "--top-k 1"
 "$locus" generate add --prompt "$prompt" --tokens 9 --temperature 2 --top-p 1e-9 | cmp - whole || fail "--top-p 1e-9"
 
-refuses 2 "dev is for own pairs" "$locus" generate add --dev x
+refuses 2 "dev needs a run of own pairs" "$locus" generate add --dev x
 refuses 2 "is empty" "$locus" generate add --prompt ''
 refuses 1 "standard input is empty" sh -c ": | '$locus' generate add --prompt -"
 refuses 1 "--prompt: 'x', character 4 of the text: addition knows only" "$locus" generate add --prompt '?d=x'
@@ -88,8 +88,8 @@ refuses 2 "top-k: nothing is drawn" "$locus" generate add --prompt 1 --top-k 5
 refuses 2 "seed: nothing is drawn" "$locus" generate add --prompt 1 --seed 5 --temperature 0
 refuses 2 "top-p" "$locus" generate add --prompt 1 --temperature 1 --top-p 0
 refuses 2 "tokens" "$locus" generate add --prompt 1 --tokens 0
-refuses 2 "input is for words" "$locus" generate add --input '1 2'
-refuses 2 "depth is for trees" "$locus" generate add --depth 3
+refuses 2 "input needs a run of words" "$locus" generate add --input '1 2'
+refuses 2 "depth needs a run of trees" "$locus" generate add --depth 3
 
 # A table of positions ends somewhere: the sequences of the training are what it must hold.
 sequence=$("$locus" runs show add --json | sed -n 's/.*"sequence":[[:space:]]*\([0-9]*\).*/\1/p')
@@ -158,7 +158,7 @@ wait $pid || got=$?
 
 refuses 1 "byte 2 (0xFF) is no UTF-8" "$locus" generate bytes --prompt "$(printf 'a\377')"
 refuses 2 "a prompt is missing" "$locus" generate bytes
-refuses 2 "this run is of text" "$locus" generate bytes -n 3
+refuses 2 "this one is of text" "$locus" generate bytes -n 3
 
 # ---- other kinds ----
 
@@ -167,7 +167,7 @@ refuses 2 "this run is of text" "$locus" generate bytes -n 3
     fail "train words"
 for option in "--prompt 1" "--prompts prompts" "--tokens 3" "--temperature 1" "--top-k 3" "--top-p 0.5" "--seed 1"; do
     # shellcheck disable=SC2086
-    refuses 2 "${option%% *} is for decoders" "$locus" generate words $option
+    refuses 2 "${option%% *} needs a run of problems or text" "$locus" generate words $option
 done
 "$locus" generate words -n 1 | grep -q '^output' || fail "words"
 # A table that was long enough for its own words.

@@ -54,8 +54,8 @@ printf 'a\tup\nb down\n' >broken.tsv
 refuses 1 "'broken.tsv', line 2: there is no tab" "$locus" train --task classify --data broken.tsv --encoding none
 refuses 1 "no input of the set has 2 to 3 tokens" "$locus" eval own --data all.tsv --lengths 3
 refuses 2 "data make: classify reads samples of your own" "$locus" data make classify -o x.jsonl
-refuses 2 "--tokens is for labelled sequences and own pairs; copy is of words" "$locus" train --task copy --encoding none --tokens words
-refuses 2 "--digits is for problems; classify is of labelled sequences" "$locus" train --task classify --data all.tsv --encoding none --digits 3
+refuses 2 "--tokens needs a task of labelled sequences or own pairs; copy is a task of words" "$locus" train --task copy --encoding none --tokens words
+refuses 2 "--digits needs a task of problems; classify is a task of labelled sequences" "$locus" train --task classify --data all.tsv --encoding none --digits 3
 refuses 1 "generates nothing" "$locus" generate own
 # Characters and bytes; epochs instead of steps.
 for tokens in characters bytes; do

@@ -174,12 +174,12 @@ if "$locus" runs | grep -q short; then fail "a run was begun that cannot be scor
 
 refuses 2 "digits: substring-index has none" "$locus" train --task substring-index --encoding rope --digits 3
 refuses 2 "greedy-samples: substring-search has none" "$locus" train --task substring-search --encoding rope --greedy-samples 3
-refuses 2 "digits is for problems; copy is of words" "$locus" train --task copy --encoding rope --digits 3
-refuses 2 "sequence is for problems, text and expressions; copy has --length" "$locus" train --task copy --encoding rope --sequence 9
-refuses 2 "target is for expressions; text is of text" "$locus" train --task text --encoding rope --target parity
-refuses 2 "depth is for trees; listops has --expression-depth" "$locus" train --task listops --encoding rope --depth 3
-refuses 2 "arity is for trees; listops has --arguments" "$locus" train --task listops --encoding rope --arity 3
-refuses 2 "pretrained is for expressions" "$locus" train --task addition --encoding rope --pretrained x
+refuses 2 "digits needs a task of problems; copy is a task of words" "$locus" train --task copy --encoding rope --digits 3
+refuses 2 "sequence needs a task of problems, text or expressions; copy has --length" "$locus" train --task copy --encoding rope --sequence 9
+refuses 2 "target needs a task of expressions; text is a task of text" "$locus" train --task text --encoding rope --target parity
+refuses 2 "depth needs a task of trees; listops has --expression-depth" "$locus" train --task listops --encoding rope --depth 3
+refuses 2 "arity needs a task of trees; listops has --arguments" "$locus" train --task listops --encoding rope --arity 3
+refuses 2 "pretrained needs a task of expressions" "$locus" train --task addition --encoding rope --pretrained x
 refuses 2 "epochs: sequences that are drawn without end" "$locus" train --task addition --encoding rope --epochs 3
 refuses 2 "sequence must be" "$locus" train --task addition --encoding rope --sequence 1
 refuses 2 "shortest: " "$locus" train --task listops --encoding rope --expression-depth 2 --shortest 30

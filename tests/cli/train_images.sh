@@ -158,10 +158,10 @@ chmod 755 damaged
 # Options of other kinds.
 "$locus" compare --task cifar10 --encodings none --seeds 1 --budget quick --dropout 0 --list --format csv | grep -q ',custom$' ||
     fail "--dropout 0 changes the attention of a budget and keeps its name"
-refuses 2 "depth is for trees; cifar10 is of images" "$locus" train --task cifar10 --encoding rope --depth 3
-refuses 2 "dev-samples is for words, trees, problems, text, expressions, labelled sequences, own pairs and own pictures; cifar10 has --test-samples" "$locus" train --task cifar10 --encoding rope --dev-samples 3
+refuses 2 "depth needs a task of trees; cifar10 is a task of images" "$locus" train --task cifar10 --encoding rope --depth 3
+refuses 2 "dev-samples needs a task of words, trees, problems, text, expressions, labelled sequences, own pairs or own pictures; cifar10 has --test-samples" "$locus" train --task cifar10 --encoding rope --dev-samples 3
 refuses 2 "greedy-samples" "$locus" train --task cifar10 --encoding rope --greedy-samples 3
 refuses 2 "embedding-init" "$locus" train --task cifar10 --encoding rope --embedding-init unit
-refuses 2 "augment is for images" "$locus" train --task copy --encoding rope --augment none
-refuses 2 "lengths is for words" "$locus" eval first --lengths 3
+refuses 2 "augment needs a task of images" "$locus" train --task copy --encoding rope --augment none
+refuses 2 "lengths needs a task of words" "$locus" eval first --lengths 3
 echo "ok ($killed kills)"

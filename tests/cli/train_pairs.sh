@@ -120,8 +120,8 @@ refuses 1 "line 1: the training set has texts, not ids" "$locus" eval whole --te
 refuses 1 "1 samples: too few" "$locus" train --task pairs --data one.jsonl --encoding none
 refuses 2 "data make: pairs reads samples of your own" "$locus" data make pairs -o x.jsonl
 refuses 2 "give --input, or --test" "$locus" generate whole
-refuses 2 "--test is for own pairs" "$locus" generate task-reverse --test test.jsonl
+refuses 2 "--test needs a run of own pairs" "$locus" generate task-reverse --test test.jsonl
 refuses 2 "the input has no token" "$locus" generate whole --input ''
 refuses 2 "a tree has one root" "$locus" generate own-tree-reorder --input '1 2'
 refuses 1 "no input of the set has 2 to 3 tokens" "$locus" eval whole --test texts.jsonl --lengths 3
-refuses 2 "--digits is for problems; pairs is of own pairs" "$locus" train --task pairs --data one.jsonl --encoding none --digits 3
+refuses 2 "--digits needs a task of problems; pairs is a task of own pairs" "$locus" train --task pairs --data one.jsonl --encoding none --digits 3

@@ -121,7 +121,7 @@ refuses 1 "'nowhere'" train_on --data nowhere
 refuses 1 "'bad/green/a.png' is cut or damaged" "$locus" eval own --test bad
 refuses 2 "side" train_on --data all --side 2000
 refuses 2 "side" train_on --data all --side 4
-refuses 2 "--tokens is for" train_on --data all --tokens bytes
+refuses 2 "--tokens needs a task of labelled sequences or own pairs" train_on --data all --tokens bytes
 refuses 2 "image: 99; the test set has images 0 to 5" "$locus" data make images --data all --set test --image 99 -o x.png
 refuses 1 "generates nothing" "$locus" generate own
 [ ! -e runs/bad ] || fail "what can't be read leaves a folder"

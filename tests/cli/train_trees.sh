@@ -50,7 +50,7 @@ samples json generated
 "$locus" data make tree-ops --order depth --depth 3 --set test -n 2 -o test.jsonl --quiet
 sed 's/.*"input_text": "\([^"]*\)".*/input  \1/' test.jsonl >inputs
 grep '^input' generated | cmp -s - inputs || fail "not the test set of depth 3: $(cat generated)"
-refuses 2 "input is for words" "$locus" generate paths --input "1 2"
+refuses 2 "input needs a run of words" "$locus" generate paths --input "1 2"
 
 # Killed in the middle of an epoch again and again: the bits of one that was left alone.
 # shellcheck disable=SC2086
@@ -99,18 +99,18 @@ refuses 1 "grid:2" "$locus" train --task tree-copy --encoding 'algebraic(group=g
 [ ! -e none/bad ] || fail "a folder is left"
 
 # Options of other kinds, bad values, names that several runs begin with.
-refuses 2 "length is for words and problems; tree-copy has --depth" "$locus" train --task tree-copy --encoding rope --length 5
-refuses 2 "tree-paths is for trees and own pairs; copy is of words" "$locus" train --task copy --encoding rope --tree-paths next
+refuses 2 "length needs a task of words or problems; tree-copy has --depth" "$locus" train --task tree-copy --encoding rope --length 5
+refuses 2 "tree-paths needs a task of trees or own pairs; copy is a task of words" "$locus" train --task copy --encoding rope --tree-paths next
 refuses 2 "deeper than 1000" "$locus" train --task tree-copy --encoding rope --test-depths 995
-refuses 2 "depth is for trees; copy has --length" "$locus" train --task copy --encoding rope --depth 5
-refuses 2 "test-lengths is for words; tree-ops has --test-depths" "$locus" train --task tree-ops --encoding rope --test-lengths 5
+refuses 2 "depth needs a task of trees; copy has --length" "$locus" train --task copy --encoding rope --depth 5
+refuses 2 "test-lengths needs a task of words; tree-ops has --test-depths" "$locus" train --task tree-ops --encoding rope --test-lengths 5
 refuses 2 "symbols: 5 symbols: tree-c3 has 4" "$locus" compare --task copy,tree-c3 --symbols 5
-refuses 2 "data is for images" "$locus" train --task tree-copy --encoding rope --data x
+refuses 2 "data needs a task of images" "$locus" train --task tree-copy --encoding rope --data x
 refuses 2 "arity must be from 1 to 16" "$locus" train --task tree-copy --encoding rope --arity 17
 refuses 2 "depth must be from 0 to 1000" "$locus" train --task tree-copy --encoding rope --depth 1001
 refuses 2 "order" "$locus" train --task tree-copy --encoding rope --order sideways
 refuses 2 "did you mean 'tree-copy'" "$locus" train --task tree-cpy --encoding rope
-refuses 2 "lengths is for words, problems, text and expressions; tree-ops has --depths" "$locus" eval paths --lengths 3
+refuses 2 "lengths needs a task of words, problems, text or expressions; tree-ops has --depths" "$locus" eval paths --lengths 3
 refuses 2 "pictures are for runs of images" "$locus" eval paths picture.png
 refuses 1 "runs begin with 'tree-copy': tree-copy-breadth-rope" "$locus" eval tree-copy
 echo "ok ($killed kills)"

@@ -38,7 +38,7 @@ refuses 2 "precision is one of float32|bf16, not 'fp16'" sweep --vary precision=
 
 refuses 2 "no task has an option 'rte'; did you mean 'rate'" sweep --vary rte=1
 refuses 2 "no task has an option 'store'" sweep --vary store=1
-refuses 2 '--depth is for trees' sweep --vary depth=1,2
+refuses 2 '--depth needs a task of trees' sweep --vary depth=1,2
 refuses 2 "compare: --rate needs a number, not 'x'" sweep --vary rate=1,x
 refuses 2 '--vary rate and --rate say the same' sweep --vary rate=1,2 --rate 1
 refuses 2 "'rate' is given twice" sweep --vary rate=1,2 --vary rate=3
