@@ -10,6 +10,9 @@ import locus  # noqa: E402
 import locus.torch  # noqa: E402
 from references import SPECS, places  # noqa: E402
 
+# What hides keys by itself, with a score that takes weight from them.
+HIDING = ["scores(window=3)", "scores(window=2, keep=1)", "scores(chunk=2)", "scores(sinks=on)",
+          "rope + scores(window=3, keep=1, sinks=on)"]
 BATCH, LENGTH, HEADS, DIM = 2, 6, 4, 8
 OFFSETS = [0, 4, 4, 11]  # the second sequence is empty
 ERROR = 1e-9
@@ -49,7 +52,7 @@ def hidden(packed):
 @pytest.mark.parametrize("grouped", [False, True], ids=["heads", "groups"])
 @pytest.mark.parametrize("packed", [False, True], ids=["apart", "packed"])
 @pytest.mark.parametrize("mask", ["full", "causal", "bias"])
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", SPECS + HIDING)
 def test_gradients(spec, mask, packed, grouped):
     encoding = locus.Encoding(spec)
     if encoding.causal and mask != "causal":
