@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The names that programs are written against: they are there, take what they are said to take, in this order, and the
 extension module shows no others to a linker."""
+import ast
 import importlib
 import inspect
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,6 +34,33 @@ MEMBERS = {
     "Cache": "append attend truncate evict insert shift",
 }
 OF_TORCH = "q k v encoding positions parameters is_causal key_positions offsets scale dropout_p enable_gqa"
+
+
+def signatures(parts, place=""):
+    """name → how many arguments it takes, of a stub's functions and methods; None of classes."""
+    for part in parts:
+        if isinstance(part, ast.ClassDef):
+            yield place + part.name, None
+            yield from signatures(part.body, f"{place}{part.name}.")
+        elif isinstance(part, ast.FunctionDef):
+            yield place + part.name, len(part.args.posonlyargs + part.args.args)
+
+
+def built(module, place=""):
+    """The same of what the extension module has."""
+    for name, own in vars(module).items():
+        said = getattr(own, "__nb_signature__", None)
+        if said is not None and (name[0] != "_" or name == "__init__"):
+            yield place + name, said[0][0].partition("(")[2].rpartition(") ->")[0].replace("self", "self:").count(":")
+        elif isinstance(own, type):
+            yield place + name, None
+            yield from built(own, f"{place}{name}.")
+
+
+def test_the_stub_says_what_the_module_has():
+    from locus import _core
+    stub = Path(locus.__file__).with_name("_core.pyi").read_text(encoding="utf-8")
+    assert dict(signatures(ast.parse(stub).body)) == dict(built(_core))
 
 
 def named(name, place=locus):

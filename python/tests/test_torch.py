@@ -10,6 +10,7 @@ import locus.torch  # noqa: E402
 from locus.torch import kernels  # noqa: E402
 from locus.torch.planning import number_of  # noqa: E402
 from references import SPECS, places, rotated  # noqa: E402
+from torch._dynamo.backends.registry import lookup_backend  # noqa: E402
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
@@ -269,6 +270,67 @@ def test_compiled_as_a_function():
     torch.testing.assert_close(torch.compile(step, fullgraph=True, backend="aot_eager")(q, k, v), step(q, k, v))
 
 
+def test_tables_of_compiled_turns():
+    """The operator that compiled programs have where positions only turn."""
+    for dtype, more in ((torch.float64, {}), (torch.bfloat16, {"test_utils": "test_faketensor"})):
+        q, k = (x.detach() for x in drawn(dtype=dtype, count=2))
+        torch.library.opcheck(torch.ops.locus.turn_tables.default, (q, k[:, :, :3], "rope(pairs=half)"), **more)
+
+
+@pytest.mark.parametrize("spec, compiler, dtype, error", [
+    ("rope", "aot_eager", torch.float64, 1e-12), ("rope(pairs=half)", "aot_eager", torch.float32, 1e-6),
+    ("rope(rotate=2)", "aot_eager", torch.bfloat16, 2e-2)])
+@pytest.mark.parametrize("kv_heads", [1, 2])
+def test_compiled_turns(spec, compiler, dtype, error, kv_heads):
+    """Where positions only turn, PyTorch's own attention stands in the program, and no operator but the tables'."""
+    q, k, v = (x[:, :heads].detach().requires_grad_()
+               for x, heads in zip(drawn(dtype=dtype), (H, kv_heads, kv_heads)))
+    seen = []
+
+    def step(q, k, v):
+        return locus.torch.attention(q, k, v, spec, is_causal=True, enable_gqa=True, backend="forms") * 2
+
+    def looked_at(graph, inputs):
+        seen.extend(str(node.target) for node in graph.graph.nodes)
+        return lookup_backend(compiler)(graph, inputs)
+
+    output, wanted = torch.compile(step, fullgraph=True, backend=looked_at)(q, k, v), step(q, k, v)
+    assert any("turn_tables" in own for own in seen) and not any("locus.attention" in own for own in seen)
+    upstream = torch.randn_like(wanted)
+    both = [[o, *torch.autograd.grad(o, (q, k, v), upstream)] for o in (output, wanted)]
+    for mine, other in zip(*both):
+        assert mine.dtype == dtype and (mine - other).abs().max() <= error * max(1.0, other.abs().max())
+
+
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+def test_registered(backend):
+    """Functions of Python: one of distance that learns, with its gradient, which forms refuse; one of two positions."""
+    if "torch-slope" not in locus.encodings():
+        locus.register("torch-slope", score=lambda distance, slope, head: -slope[head] * distance,
+                       parameters={"slope": {"shape": ["heads"], "initial": 0.5}},
+                       gradient=lambda upstream, distance, slope, head: np.where(
+                           np.arange(len(slope)) == head, -(upstream * distance).sum(), 0))
+        locus.register("torch-ahead", score=lambda query, key: 0.3 * np.minimum(query - key, 2)[:, 0])
+    apart = torch.arange(L)[:, None] - torch.arange(L)
+    slope = torch.tensor([0.2, 0.7], dtype=torch.float64, requires_grad=True)
+
+    def agree(spec, parameters, bias):
+        inputs = [*drawn(), *parameters.values()]
+        output = locus.torch.attention(*inputs[:3], spec, parameters=parameters, is_causal=True, backend=backend)
+        wanted = F.scaled_dot_product_attention(*inputs[:3], torch.where(apart >= 0, bias, -torch.inf))
+        upstream = torch.randn_like(output)
+        both = [[o, *torch.autograd.grad(o, inputs, upstream)] for o in (output, wanted)]
+        for mine, other in zip(*both):
+            torch.testing.assert_close(mine, other, atol=1e-12, rtol=0)
+
+    agree("torch-ahead", {}, 0.3 * apart.clamp(max=2).double())
+    if backend == "locus":
+        agree("torch-slope", {"slope": slope}, -slope[:, None, None] * apart.abs())
+    else:
+        with pytest.raises(locus.UnsupportedError, match='backend="locus"'):
+            agree("torch-slope", {"slope": slope}, -slope[:, None, None] * apart.abs())
+
+
 @pytest.mark.parametrize("backend", ["locus", "forms"])
 def test_dropout(backend):
     q, k, v = drawn()
@@ -295,7 +357,7 @@ def test_one_site(backend):
     assert np.allclose(y.detach().numpy(), wanted.transpose(1, 2, 0, 3), atol=1e-12)
     both = locus.torch.Encoding("algebraic(values=on)", H, D, dtype=torch.float64)
     assert torch.allclose(both(both(x, role="value", backend=backend), role="output", backend=backend), x, atol=1e-12)
-    for spec in ("learned", "shiv-quirk(depth=3)"):
+    for spec in ("learned", "shiv-quirk(depth=3)", "chebyshev"):
         own = locus.torch.Encoding(spec, H, D, dtype=torch.float64)
         tokens = drawn(B, L, H * D)[0]
 

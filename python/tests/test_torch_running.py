@@ -69,7 +69,7 @@ def test_nothing_leaks():
     before = resident()
     calls(90000)
     gc.collect()
-    assert resident() - before < 8 << 20
+    assert resident() - before < 16 * 90000
 
 
 # ---- what forms keep ----
