@@ -12,6 +12,7 @@ import locus
 import locus.huggingface
 from locus.huggingface import Cache, undo, use
 from locus.huggingface.decoding import Kept  # noqa: E402
+from locus.huggingface.tracks import Track  # noqa: E402
 
 transformers.logging.set_verbosity_error()
 SIZES = dict(vocab_size=99, hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4,
@@ -245,7 +246,11 @@ def test_what_an_encoding_learns_is_trained():
     assert losses[-1] < losses[0] - 0.05
 
 
-def test_what_is_refused():
+def fails(*_, **__):
+    raise AssertionError
+
+
+def test_what_is_refused(monkeypatch):
     model = make("llama")
     with pytest.raises(locus.SpecError, match="alibbi"):
         use(model, "alibbi")
@@ -253,12 +258,18 @@ def test_what_is_refused():
         use(torch.nn.Linear(2, 2))
     with pytest.raises(locus.UnsupportedError, match="use was called with"):
         Cache(model)
+    with pytest.raises(locus.UnsupportedError, match="of which locus has seen no token"):
+        Track().last(0)
     falcon = transformers.FalconForCausalLM(transformers.FalconConfig(
         vocab_size=99, hidden_size=64, num_hidden_layers=1, num_attention_heads=4)).eval()
     before = outputs(falcon, text())
     with pytest.raises(locus.UnsupportedError, match="'falcon' does not attend through transformers' attention interface"):
         use(falcon)
     assert torch.equal(before, outputs(falcon, text()))
+    monkeypatch.setattr(model.model.layers[0].mlp, "forward", fails)
+    with pytest.raises(locus.UnsupportedError, match=r"^'llama': AssertionError: raise AssertionError \(test_hugg"):
+        use(model)
+    monkeypatch.undo()
     use(model)
     cache = Cache(model)
     outputs(model, text()[:, :5], past_key_values=cache, use_cache=True)

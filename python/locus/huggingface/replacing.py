@@ -5,8 +5,10 @@ The model is run on a small random input: as it is; watched; and with locus in p
 outputs have to agree. Only then is another encoding put in."""
 from __future__ import annotations
 
+import traceback
 import types
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
@@ -225,6 +227,15 @@ def _replace(model: Any, encoding: Optional[str]) -> None:
             outputs(model, inputs)
 
 
+def _reason(error: Exception) -> str:
+    """Its first line; of one without words, what it was raised by."""
+    said = str(error).strip()
+    if said:
+        return said.splitlines()[0]
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{last.line or 'no reason given'} ({Path(last.filename).name}, line {last.lineno})"
+
+
 def use(model: Any, encoding: Optional[str] = None) -> Any:
     """Replaces the attention of a transformers model by locus, in place, and returns the model.
 
@@ -244,6 +255,5 @@ def use(model: Any, encoding: Optional[str] = None) -> Any:
         if isinstance(error, (UnsupportedError, ImportError)) or encoding is not None and isinstance(
                 error, (ValueError, TypeError)):
             raise
-        line = str(error).strip().splitlines()[0] if str(error).strip() else "no reason given"
-        raise UnsupportedError(f"{_name(model)}: {type(error).__name__}: {line}") from error
+        raise UnsupportedError(f"{_name(model)}: {type(error).__name__}: {_reason(error)}") from error
     return model

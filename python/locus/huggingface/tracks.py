@@ -75,7 +75,9 @@ class Track:
         self.rows = torch.cat([before.expand(rows, *before.shape[1:]), own.expand(rows, *own.shape[1:])], 1)
 
     def columns(self, first: int, last: int) -> Tensor:
-        assert self.rows is not None
+        if self.rows is None:
+            raise UnsupportedError("keys come from a cache of which locus has seen no token: where they stand is not "
+                                   "known")
         return self.rows[:, first:last]
 
     def last(self, n: int) -> Tensor:
