@@ -3,6 +3,7 @@
 #ifndef LOCUS_ENCODING_H
 #define LOCUS_ENCODING_H
 
+#include <locus/execution.h>
 #include <locus/group.h>
 #include <locus/tensor.h>
 #include <stdbool.h>
@@ -114,6 +115,13 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_encoding_initialise(const locus_enco
                                                                 const locus_shape *shape, uint64_t seed,
                                                                 const locus_tensor *parameters, size_t count,
                                                                 locus_error *error);
+/* The same by `execution` (NULL: its defaults; its workspace is not used): the values are the same bits whatever it
+ * says. Cancelled, what `parameters` hold is undefined. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_encoding_initialise_with(const locus_encoding *encoding,
+                                                                     const locus_shape *shape, uint64_t seed,
+                                                                     const locus_tensor *parameters, size_t count,
+                                                                     const locus_execution *execution,
+                                                                     locus_error *error);
 
 /* ---- binding: an encoding with a shape and parameter values, made ready (eigenbases, frequencies, slopes) ---- */
 
@@ -124,6 +132,12 @@ typedef struct locus_binding locus_binding; /* opaque, immutable, counted; may b
 LOCUS_API LOCUS_MUST_USE locus_status locus_binding_create(locus_binding **binding, const locus_encoding *encoding,
                                                            const locus_shape *shape, const locus_tensor *parameters,
                                                            size_t count, locus_error *error);
+/* The same by `execution` (NULL: its defaults; its workspace is not used): bases and angle tables are made head by
+ * head, and between these the call can be cancelled; *binding is NULL then. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_binding_create_with(locus_binding **binding, const locus_encoding *encoding,
+                                                                const locus_shape *shape,
+                                                                const locus_tensor *parameters, size_t count,
+                                                                const locus_execution *execution, locus_error *error);
 
 /* New parameter values, after a step of training: *binding becomes another binding, which shares with the old one what
  * does not depend on parameters, and whole terms whose parameters are the same bit for bit. The caller's share in the
@@ -131,6 +145,10 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_binding_create(locus_binding **bindi
  * locus_plan_refresh. On failure *binding is as it was. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_binding_update(locus_binding **binding, const locus_tensor *parameters,
                                                            size_t count, locus_error *error);
+/* The same by `execution`, as in locus_binding_create_with. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_binding_update_with(locus_binding **binding, const locus_tensor *parameters,
+                                                                size_t count, const locus_execution *execution,
+                                                                locus_error *error);
 /* One more owner; from any thread. Returns its argument. */
 LOCUS_API locus_binding *locus_binding_retain(const locus_binding *binding);
 /* Lets go of one owner's share. Accepts NULL; nulls the pointer. */

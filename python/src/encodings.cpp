@@ -81,7 +81,8 @@ static void initialise(const Encoding &encoding, const Shape &shape, uint64_t se
     const std::vector<locus_tensor> tensors = tensors_of(own);
     Call call;
     call.run([&] {
-        return locus_encoding_initialise(encoding.p, &shape.shape, seed, tensors.data(), tensors.size(), &call.error);
+        return locus_encoding_initialise_with(encoding.p, &shape.shape, seed, tensors.data(), tensors.size(),
+                                              &call.execution, &call.error);
     });
 }
 
@@ -91,7 +92,8 @@ static Binding bind(const Encoding &encoding, const Shape &shape, nb::list array
     Binding binding;
     Call call;
     call.run([&] {
-        return locus_binding_create(&binding.p, encoding.p, &shape.shape, tensors.data(), tensors.size(), &call.error);
+        return locus_binding_create_with(&binding.p, encoding.p, &shape.shape, tensors.data(), tensors.size(),
+                                         &call.execution, &call.error);
     });
     return binding;
 }
@@ -101,7 +103,9 @@ static Binding rebind(const Binding &before, nb::list arrays) {
     const std::vector<locus_tensor> tensors = tensors_of(own);
     Binding binding(locus_binding_retain(before.p));
     Call call;
-    call.run([&] { return locus_binding_update(&binding.p, tensors.data(), tensors.size(), &call.error); });
+    call.run([&] {
+        return locus_binding_update_with(&binding.p, tensors.data(), tensors.size(), &call.execution, &call.error);
+    });
     return binding;
 }
 

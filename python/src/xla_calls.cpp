@@ -266,6 +266,7 @@ locus_status Turn::plan() {
     for (size_t i = 0; i < operands.size(); i++)
         if (std::tolower(static_cast<unsigned char>(site.operands[i])) == 'p')
             wanted.parameters.push_back(&operands[i]);
+    wanted.execution = &execution;
     if (query->rank == apart && wanted.batch == 0)
         return LOCUS_OK; /* there is nothing to do */
     kept = source.plan(wanted, error);

@@ -207,9 +207,11 @@ locus_status PlanSource::bind(const Wanted &wanted, Binding *binding, locus_erro
             binding->p = locus_binding_retain(first.p);
     }
     if (binding->p)
-        return tensors.empty() ? LOCUS_OK : locus_binding_update(&binding->p, tensors.data(), tensors.size(), error);
-    const locus_status status =
-        locus_binding_create(&binding->p, encoding.p, &shape, tensors.data(), tensors.size(), error);
+        return tensors.empty()
+                   ? LOCUS_OK
+                   : locus_binding_update_with(&binding->p, tensors.data(), tensors.size(), wanted.execution, error);
+    const locus_status status = locus_binding_create_with(&binding->p, encoding.p, &shape, tensors.data(),
+                                                          tensors.size(), wanted.execution, error);
     std::lock_guard<std::mutex> held(lock);
     if (status == LOCUS_OK && !first.p)
         first.p = locus_binding_retain(binding->p);
@@ -227,7 +229,9 @@ locus_status PlanSource::place_tokens(const Wanted &wanted, KeptPlan *made, locu
     }
     if (status != LOCUS_OK)
         return status;
-    return locus_plan_create(&made->plan.p, made->binding.p, queries.p, others.p, error);
+    locus_plan_options options = locus_plan_options_default();
+    options.execution = wanted.execution;
+    return locus_plan_create_with(&made->plan.p, made->binding.p, queries.p, others.p, &options, error);
 }
 
 std::shared_ptr<const KeptPlan> PlanSource::plan(const Wanted &wanted, locus_error *error) {
@@ -241,7 +245,7 @@ std::shared_ptr<const KeptPlan> PlanSource::plan(const Wanted &wanted, locus_err
     if (near) {
         made->gaps = near->gaps;
         made->plan.p = locus_plan_retain(near->plan.p);
-        status = locus_plan_refresh(&made->plan.p, made->binding.p, nullptr, error);
+        status = locus_plan_refresh(&made->plan.p, made->binding.p, wanted.execution, error);
     } else {
         status = place_tokens(wanted, made.get(), error);
     }

@@ -93,6 +93,7 @@ struct Wanted {
     int64_t queries = 0, keys = 0; /* of each sequence, or of all of them */
     const Part *places = nullptr, *key_places = nullptr, *offsets = nullptr, *key_offsets = nullptr;
     std::vector<const Part *> parameters;
+    const locus_execution *execution = nullptr; /* how what is missing is made; its workspace is not used */
 };
 
 /* A plan, by the bytes of what it was made for. */

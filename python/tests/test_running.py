@@ -197,23 +197,31 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import numpy as np, locus
-plan = locus.Encoding("rope").plan(60000, 4, 64)
-q = np.ones((60000, 4, 64), np.float32)
 sent = []
 def send():
     sent.append(time.monotonic())
     os.kill(os.getpid(), signal.SIGINT)
-threading.Timer(0.3, send).start()
-try:
-    plan.attention(q, q, q)
-except KeyboardInterrupt:
-    late = time.monotonic() - sent[0]
-    short = locus.Encoding("rope").plan(3, 1, 8)
-    assert np.isfinite(short.apply(np.ones((3, 1, 8)))).all()
-    print("interrupted", late)
-    sys.exit(0 if late < 2 else 3)
-print("not interrupted")
-sys.exit(4)
+def later():
+    sent.clear()
+    threading.Timer(0.3, send).start()
+def whole(call):
+    try:
+        call()
+    except KeyboardInterrupt:
+        return time.monotonic() - sent[0] < 2
+    return False
+plan = locus.Encoding("rope").plan(60000, 4, 64)
+q = np.ones((60000, 4, 64), np.float32)
+later()
+attention = whole(lambda: plan.attention(q, q, q))
+locus.set_threads(1)
+wide = locus.Encoding("algebraic(group=tree:3000, init=random)")
+later()
+values = whole(lambda: wide.initialise(1, 64))
+narrow = locus.Encoding("rope").plan(3, 1, 8)
+assert np.isfinite(narrow.apply(np.ones((3, 1, 8)))).all()
+print(attention, values)
+sys.exit(0 if attention and values else 3)
 """
 
 

@@ -141,7 +141,7 @@ static locus_status bind_terms(locus_binding *binding, const locus_tensor *tenso
         locus_parameter_list_check(locus_binding_parameters(binding), tensors, count, "parameters", error);
     for (size_t i = 0; status == LOCUS_OK && i < binding->encoding->term_count; i++)
         status = bind_term(binding, i, tensors, before, &binding->terms[i], error);
-    return status == LOCUS_OK ? locus_call_check(error) : status;
+    return status;
 }
 
 /* ---- making ---- */
@@ -173,15 +173,26 @@ static locus_status list_parameters(locus_binding *binding, const locus_shape *s
 
 locus_status locus_binding_create(locus_binding **binding, const locus_encoding *encoding, const locus_shape *shape,
                                   const locus_tensor *parameters, size_t count, locus_error *error) {
+    return locus_binding_create_with(binding, encoding, shape, parameters, count, NULL, error);
+}
+
+locus_status locus_binding_create_with(locus_binding **binding, const locus_encoding *encoding,
+                                       const locus_shape *shape, const locus_tensor *parameters, size_t count,
+                                       const locus_execution *execution, locus_error *error) {
     if (!binding)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "binding", "binding is NULL: give a place for the result");
     *binding = NULL;
     locus_binding *fresh = NULL;
-    locus_status status = begin_binding(&fresh, encoding, error);
+    locus_call call;
+    locus_status status = locus_call_begin(&call, execution, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = begin_binding(&fresh, encoding, error);
     if (status == LOCUS_OK)
         status = list_parameters(fresh, shape, error);
     if (status == LOCUS_OK)
         status = bind_terms(fresh, parameters, count, NULL, error);
+    status = locus_call_end(&call, status, error);
     if (status != LOCUS_OK)
         locus_binding_destroy(&fresh);
     *binding = fresh;
@@ -190,17 +201,27 @@ locus_status locus_binding_create(locus_binding **binding, const locus_encoding 
 
 locus_status locus_binding_update(locus_binding **binding, const locus_tensor *parameters, size_t count,
                                   locus_error *error) {
+    return locus_binding_update_with(binding, parameters, count, NULL, error);
+}
+
+locus_status locus_binding_update_with(locus_binding **binding, const locus_tensor *parameters, size_t count,
+                                       const locus_execution *execution, locus_error *error) {
     if (!binding || !*binding)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "binding", "binding is NULL");
     const locus_binding *before = *binding;
     locus_binding *fresh = NULL;
-    locus_status status = begin_binding(&fresh, before->encoding, error);
+    locus_call call;
+    locus_status status = locus_call_begin(&call, execution, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = begin_binding(&fresh, before->encoding, error);
     if (status == LOCUS_OK) {
         fresh->shape = before->shape;
         fresh->list = before->list;
         atomic_fetch_add(&fresh->list->owners, 1);
         status = bind_terms(fresh, parameters, count, before, error);
     }
+    status = locus_call_end(&call, status, error);
     locus_binding_destroy(status == LOCUS_OK ? binding : &fresh);
     if (status == LOCUS_OK)
         *binding = fresh;

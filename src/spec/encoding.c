@@ -237,8 +237,8 @@ static locus_status initialise_term(const locus_encoding *encoding, size_t index
     return status;
 }
 
-locus_status locus_encoding_initialise(const locus_encoding *encoding, const locus_shape *shape, uint64_t seed,
-                                       const locus_tensor *parameters, size_t count, locus_error *error) {
+static locus_status initialise(const locus_encoding *encoding, const locus_shape *shape, uint64_t seed,
+                               const locus_tensor *parameters, size_t count, locus_error *error) {
     locus_parameter_list list;
     locus_status status = locus_parameter_list_get(encoding, shape, &list, error);
     if (status == LOCUS_OK)
@@ -246,5 +246,20 @@ locus_status locus_encoding_initialise(const locus_encoding *encoding, const loc
     const locus_draw draw = {.shape = &list.shape, .random = {.seed = seed, .purpose = RANDOM_INITIALISE, .step = 0}};
     for (size_t i = 0; status == LOCUS_OK && i < encoding->term_count; i++)
         status = initialise_term(encoding, i, &list, draw, parameters, error);
-    return status == LOCUS_OK ? locus_call_check(error) : status;
+    return status;
+}
+
+locus_status locus_encoding_initialise_with(const locus_encoding *encoding, const locus_shape *shape, uint64_t seed,
+                                            const locus_tensor *parameters, size_t count,
+                                            const locus_execution *execution, locus_error *error) {
+    locus_call call;
+    const locus_status status = locus_call_begin(&call, execution, error);
+    if (status != LOCUS_OK)
+        return status;
+    return locus_call_end(&call, initialise(encoding, shape, seed, parameters, count, error), error);
+}
+
+locus_status locus_encoding_initialise(const locus_encoding *encoding, const locus_shape *shape, uint64_t seed,
+                                       const locus_tensor *parameters, size_t count, locus_error *error) {
+    return locus_encoding_initialise_with(encoding, shape, seed, parameters, count, NULL, error);
 }

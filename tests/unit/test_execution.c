@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* How a call runs, said by call: at most so many threads, an executor of its own, calls of several threads at once, and
  * an early end. A call that is cancelled wherever it asks says so, leaks nothing, and leaves its plan as good as it
- * was: the next call has the bits of the one that nobody disturbed. Caches: test_cache_cancel.c. */
+ * was: the next call has the bits of the one that nobody disturbed. So are plans, bindings and initial values made.
+ * Caches: test_cache_cancel.c. */
 #include "kind_of.h"
 #include "sanitized.h"
 #include "threads_only.h"
 #include "unit/kinds_hands.h"
+#include "unit/plan_fingerprint.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -389,6 +391,157 @@ static void plans_can_be_cancelled(void **state) {
     }
 }
 
+/* ---- initial values and bindings ---- */
+
+static const char *const bound_specs[] = {"rope",
+                                          "t5 + rope",
+                                          "liere(group=seq)",
+                                          "algebraic(group=seq, init=random)",
+                                          "algebraic(group=tree:5, decay=learned:0.98)",
+                                          "algebraic(group=seq, generator=householder)",
+                                          "string"};
+enum { BOUND_SPECS = sizeof bound_specs / sizeof *bound_specs };
+
+/* A world whose values nobody has drawn yet, with the binding of other values. */
+static void bound_world(kinds_world *world, kinds_case *test, size_t spec) {
+    static const size_t lengths[] = {9};
+    hands_subject(0, test);
+    test->spec = bound_specs[spec];
+    test->sequences = 1;
+    test->query_lengths = lengths;
+    kinds_make(world, test);
+    for (size_t i = 0; i < world->parameter_count; i++)
+        memset(world->values[i].data, 0, locus_tensor_count(&world->values[i]) * sizeof(double));
+}
+
+static locus_status draw_values(const kinds_world *world, const locus_execution *execution, locus_error *error) {
+    return locus_encoding_initialise_with(world->encoding, &world->shape, 11, world->values, world->parameter_count,
+                                          execution, error);
+}
+
+/* A binding, or with `before` its update. */
+static locus_status bind_values(const kinds_world *world, const locus_binding *before, const locus_execution *execution,
+                                locus_binding **binding, locus_error *error) {
+    *binding = locus_binding_retain(before);
+    return before ? locus_binding_update_with(binding, world->values, world->parameter_count, execution, error)
+                  : locus_binding_create_with(binding, world->encoding, &world->shape, world->values,
+                                              world->parameter_count, execution, error);
+}
+
+static uint64_t does(const kinds_world *world, const locus_binding *binding) {
+    const plan_subject subject = {world->encoding, world->shape, world->T, world->N};
+    locus_plan *plan = NULL;
+    assert_int_equal(locus_plan_create(&plan, binding, world->queries, world->keys, NULL), LOCUS_OK);
+    const uint64_t print = plan_fingerprint(plan, &subject);
+    locus_plan_destroy(&plan);
+    return print;
+}
+
+/* Values, and what is bound to them, by the process's defaults. */
+static uint64_t values_and_work(const kinds_world *world) {
+    locus_binding *binding = NULL;
+    assert_int_equal(
+        locus_encoding_initialise(world->encoding, &world->shape, 11, world->values, world->parameter_count, NULL),
+        LOCUS_OK);
+    assert_int_equal(
+        locus_binding_create(&binding, world->encoding, &world->shape, world->values, world->parameter_count, NULL),
+        LOCUS_OK);
+    const uint64_t print = does(world, binding);
+    locus_binding_destroy(&binding);
+    return print;
+}
+
+static void bindings_take_an_execution(void **state) {
+    notes own = {.concurrency = 7}, process = {.concurrency = 3};
+    const locus_executor executor = {sizeof executor, run_noted, 7, &own},
+                         other = {sizeof other, run_noted, 3, &process};
+    size_t widest = 0;
+    (void)state;
+    for (size_t i = 0; i < BOUND_SPECS; i++) {
+        kinds_case test;
+        kinds_world world;
+        bound_world(&world, &test, i);
+        const uint64_t wanted = values_and_work(&world);
+        assert_int_equal(locus_executor_set(&other, NULL), LOCUS_OK);
+        for (size_t threads = 0; threads <= 2; threads += 2)
+            for (int update = 0; update < 2; update++) {
+                locus_execution execution = locus_execution_default();
+                locus_binding *binding = NULL;
+                execution.executor = &executor;
+                execution.threads = threads;
+                for (size_t j = 0; j < world.parameter_count; j++)
+                    memset(world.values[j].data, 0, locus_tensor_count(&world.values[j]) * sizeof(double));
+                own.widest = own.loops = process.loops = 0;
+                assert_int_equal(draw_values(&world, &execution, NULL), LOCUS_OK);
+                assert_int_equal(bind_values(&world, update ? world.binding : NULL, &execution, &binding, NULL),
+                                 LOCUS_OK);
+                assert_int_equal(process.loops, 0);
+                assert_true(threads == 0 || own.widest <= threads);
+                widest = own.widest > widest ? own.widest : widest;
+                assert_true(does(&world, binding) == wanted);
+                locus_binding_destroy(&binding);
+            }
+        assert_int_equal(locus_executor_set(NULL, NULL), LOCUS_OK);
+        kinds_free(&world);
+    }
+    assert_true(widest > 2); /* without a limit */
+}
+
+static void cancel_bindings(const kinds_world *world, const locus_binding *before, uint64_t wanted) {
+    witness w = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    locus_execution execution = locus_execution_default();
+    locus_binding *binding = NULL;
+    locus_error error;
+    execution.threads = 1;
+    execution.cancelled = bear_witness;
+    execution.context = &w;
+    assert_int_equal(bind_values(world, before, &execution, &binding, &error), LOCUS_OK);
+    assert_true(does(world, binding) == wanted);
+    locus_binding_destroy(&binding);
+    const size_t count = w.asked;
+    for (w.at = 1; w.at <= count; w.at = next_question(w.at, count)) {
+        w.asked = 0;
+        assert_int_equal(bind_values(world, before, &execution, &binding, &error), LOCUS_ERROR_INTERRUPTED);
+        assert_int_equal(w.asked, w.at);
+        assert_string_equal(error.message, "the call was cancelled before it was done");
+        assert_ptr_equal(binding, before);
+        locus_binding_destroy(&binding);
+    }
+}
+
+static size_t cancel_values(const kinds_world *world) {
+    witness w = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    locus_execution execution = locus_execution_default();
+    locus_error error;
+    execution.threads = 1;
+    execution.cancelled = bear_witness;
+    execution.context = &w;
+    assert_int_equal(draw_values(world, &execution, &error), LOCUS_OK);
+    const size_t count = w.asked;
+    for (w.at = 1; w.at <= count; w.at = next_question(w.at, count)) {
+        w.asked = 0;
+        assert_int_equal(draw_values(world, &execution, &error), LOCUS_ERROR_INTERRUPTED);
+        assert_int_equal(w.asked, w.at);
+    }
+    return count;
+}
+
+static void bindings_can_be_cancelled(void **state) {
+    size_t asked = 0;
+    (void)state;
+    for (size_t i = 0; i < BOUND_SPECS; i++) {
+        kinds_case test;
+        kinds_world world;
+        bound_world(&world, &test, i);
+        asked += cancel_values(&world);
+        const uint64_t wanted = values_and_work(&world);
+        cancel_bindings(&world, NULL, wanted);
+        cancel_bindings(&world, world.binding, wanted);
+        kinds_free(&world);
+    }
+    assert_true(asked > 2 * BOUND_SPECS); /* not only as they begin */
+}
+
 /* ---- what is refused ---- */
 
 static void refused(hands *h, const void *execution, locus_status wanted, const char *words) {
@@ -446,6 +599,8 @@ int main(void) {
         cmocka_unit_test(another_thread_cancels),
         cmocka_unit_test(rounds_can_be_cancelled),
         cmocka_unit_test(plans_can_be_cancelled),
+        cmocka_unit_test(bindings_take_an_execution),
+        cmocka_unit_test(bindings_can_be_cancelled),
         cmocka_unit_test(senseless_executions_are_refused),
     };
     threads_only("*thread*");
