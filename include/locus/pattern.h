@@ -19,17 +19,21 @@
 extern "C" {
 #endif
 
-typedef struct locus_pattern locus_pattern; /* opaque, immutable */
+typedef struct locus_pattern locus_pattern; /* opaque, immutable, counted */
 
 /* As locus_encoding_parse: status SPEC with the offset of the offending place in `text`. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_pattern_parse(const char *text, locus_pattern **pattern,
                                                           locus_error *error);
-LOCUS_API void locus_pattern_destroy(locus_pattern **pattern); /* accepts NULL; nulls the pointer */
+/* One more owner; from any thread. Returns its argument. */
+LOCUS_API locus_pattern *locus_pattern_retain(const locus_pattern *pattern);
+/* Lets go of one owner's share. Accepts NULL; nulls the pointer. */
+LOCUS_API void locus_pattern_destroy(locus_pattern **pattern);
 
 /* Canonical text, cut as in locus_encoding_text: of a pattern of one item the spec itself. */
 LOCUS_API size_t locus_pattern_text(const locus_pattern *pattern, char *text, size_t size);
 
-/* Distinct encodings, in the order in which they appear; borrowed. NULL past the end. */
+/* Distinct encodings, in the order in which they appear. NULL past the end. Borrowed from the pattern: one lives as
+ * long, and longer if it is retained. */
 LOCUS_API size_t locus_pattern_size(const locus_pattern *pattern);
 LOCUS_API const locus_encoding *locus_pattern_encoding(const locus_pattern *pattern, size_t index);
 

@@ -18,6 +18,7 @@
 #define LAYERS_MAX 65536 /* of one round */
 
 struct locus_pattern {
+    atomic_size_t owners;
     size_t size;
     locus_encoding *encodings[ENCODINGS_MAX];
     const locus_group *group; /* of the first that has one, borrowed; NULL: none has */
@@ -197,6 +198,7 @@ static locus_status shrink(locus_pattern *pattern, locus_pattern **shrunk, locus
     if (!*shrunk)
         return locus_fail_memory(error, pattern_bytes(pattern->period));
     memcpy(*shrunk, pattern, pattern_bytes(pattern->period));
+    atomic_init(&(*shrunk)->owners, 1);
     return LOCUS_OK;
 }
 
@@ -234,12 +236,23 @@ locus_status locus_pattern_parse(const char *text, locus_pattern **pattern, locu
     return status;
 }
 
+/* The count of owners is the one thing about a pattern that changes. */
+locus_pattern *locus_pattern_retain(const locus_pattern *pattern) {
+    locus_pattern *shared = (locus_pattern *)(uintptr_t)pattern;
+    if (shared)
+        atomic_fetch_add(&shared->owners, 1);
+    return shared;
+}
+
 void locus_pattern_destroy(locus_pattern **pattern) {
     if (!pattern || !*pattern)
         return;
-    release_encodings(*pattern);
-    locus_release(*pattern, pattern_bytes((*pattern)->period));
+    locus_pattern *gone = *pattern;
     *pattern = NULL;
+    if (atomic_fetch_sub(&gone->owners, 1) != 1)
+        return;
+    release_encodings(gone);
+    locus_release(gone, pattern_bytes(gone->period));
 }
 
 size_t locus_pattern_size(const locus_pattern *pattern) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whatever is destroyed first, what is left works: encodings, bindings, positions, plans and caches retain what they
- * need. Under the address sanitizer this looks for what dangles and what leaks. */
+/* Whatever is destroyed first, what is left works: patterns, encodings, bindings, positions, plans and caches retain
+ * what they need. Under the address sanitizer this looks for what dangles and what leaks. */
 #include "plan_fingerprint.h"
 #include "property/algebra_rig.h"
 #include "sanitized.h"
@@ -266,11 +266,31 @@ static void retaining_counts(void **state) {
     locus_group_destroy(&sequence);
 }
 
+static void patterns_are_counted(void **state) {
+    char text[64];
+    locus_pattern *first = NULL;
+    (void)state;
+    rig_ok(locus_pattern_parse("2*rope / alibi(scaled=on)", &first, error));
+    locus_pattern *second = locus_pattern_retain(first);
+    locus_encoding *encoding = locus_encoding_retain(locus_pattern_encoding(first, 1));
+    assert_ptr_equal(first, second);
+    locus_pattern_destroy(&first);
+    assert_null(first);
+    assert_int_equal(locus_pattern_size(second), 2);
+    assert_ptr_equal(locus_pattern_encoding(second, locus_pattern_layer(second, 2)), encoding);
+    locus_pattern_destroy(&second);
+    (void)locus_encoding_text(encoding, text, sizeof text);
+    assert_string_equal(text, "alibi(scaled=on)");
+    locus_encoding_destroy(&encoding);
+    assert_null(locus_pattern_retain(NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(destroyed_in_any_order),
         cmocka_unit_test(a_caches_plan_outlives_the_cache),
         cmocka_unit_test(retaining_counts),
+        cmocka_unit_test(patterns_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
