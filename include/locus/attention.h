@@ -29,8 +29,8 @@ extern "C" {
 
 typedef enum locus_mask {
     LOCUS_MASK_FULL = 0,
-    LOCUS_MASK_CAUSAL =
-        1, /* query i of m sees keys j ≤ i + (n − m): aligned at the ends, so a cache works; by index, not position */
+    LOCUS_MASK_CAUSAL = 1, /* query i of m sees keys j ≤ i + (n − m): aligned at the ends, so a cache works; by index,
+                              not position */
     LOCUS_MASK_PREFIX = 2 /* causal, but the first prefix[s] keys of sequence s are seen by all its queries */
 } locus_mask;
 
@@ -53,9 +53,9 @@ typedef struct locus_attention_options {
     size_t window;        /* keys with |t − j| < window are seen, by index */
     size_t keep;          /* with a window: the first `keep` keys of a sequence are seen all the same (attention sinks,
                              Xiao et al. 2023) */
-    const int32_t *query_documents,
-        *key_documents; /* [tokens of the buffers]: a query sees the keys of its own document;
-                                                       tokens of one document lie side by side in a sequence */
+    const int32_t *query_documents; /* [tokens of the buffers]: a query sees the keys of its own document; tokens of one
+                                       document lie side by side in a sequence */
+    const int32_t *key_documents;   /* likewise; both, or neither */
     bool turned; /* queries, keys and values come as locus_apply leaves them, and the output waits for it: operators do
                     not act again */
     const locus_attention_kind *kind; /* how weights are made of scores; NULL: softmax. Read during the call only */
@@ -145,7 +145,7 @@ typedef struct locus_attention_weights_call {
     size_t size;                     /* sizeof(locus_attention_weights_call) */
     const locus_tensor *query, *key; /* as in locus_attention_tensors: all of the plan's tokens */
     const locus_tensor *weights;     /* [heads chosen, queries chosen, keys of the sequence], of any element type and
-                                       strides; must not overlap an input */
+                                        strides; must not overlap an input */
     size_t sequence;                 /* of the plan's, from 0 on */
     const size_t *heads;             /* [head_count] query heads, in any order, or NULL: all */
     size_t head_count;

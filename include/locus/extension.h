@@ -43,8 +43,8 @@ typedef enum locus_extension_kind {
 typedef enum locus_extension_flag {
     LOCUS_EXTENSION_HEADS_ALIKE = 1, /* all heads have the same numbers: asked for of head 0 alone */
     LOCUS_EXTENSION_HALF_PAIRS = 2,  /* ANGLES: pairs are (i, i + pairs), else (2i, 2i + 1) */
-    LOCUS_EXTENSION_VALUES = 4 /* ANGLES, MATRICES (which then have to promise ORTHOGONAL): acts on values too, and its
-                                        transpose on the output */
+    LOCUS_EXTENSION_VALUES = 4 /* ANGLES, MATRICES (which then have to promise ORTHOGONAL): acts on values too, and
+                                  its transpose on the output */
 } locus_extension_flag;
 
 /* An option as a callback sees it. */
@@ -125,11 +125,10 @@ typedef struct locus_encoding_description {
     locus_extension_kind kind; /* needed */
     unsigned flags;            /* mask of locus_extension_flag */
     unsigned laws;             /* mask of locus_law that it promises, whatever its parameters: `locus check` measures
-                                   them. RELATIVITY of scores makes plans of long sequences small: values are then
-                                   asked for once for each difference of positions */
+                                  them. RELATIVITY of scores makes plans of long sequences small: values are then
+                                  asked for once for each difference of positions */
     unsigned traits;           /* mask of LOCUS_TRAIT_REALS (real positions will do), LENGTH (it reads batch->length),
-                                   CAUSAL (it is meant for the causal mask: locus_encoding_traits
-                         says so) */
+                                  CAUSAL (it is meant for the causal mask: locus_encoding_traits says so) */
     size_t option_count;       /* at most 32 */
     const locus_option_info *options;            /* [option_count], of all kinds but ROTATE and DECAY */
     size_t parameter_count;                      /* at most 16 */

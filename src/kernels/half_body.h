@@ -9,9 +9,7 @@
 #include "kernels/kernels_list.h"
 #include "kernels/simd.h"
 
-#define LOCUS_JOIN_RAW(a, b) a##b
-#define LOCUS_JOIN(a, b) LOCUS_JOIN_RAW(a, b)
-#define KERNEL(name) LOCUS_JOIN(locus_##name##_, LOCUS_LEVEL)
+#define LOCUS_INSTANCE LOCUS_LEVEL
 
 /* What is left of a whole vector goes through one of its own, so that nothing behind the end is touched. */
 static void KERNEL(widen_float16)(size_t n, const uint16_t *x, float *y) {

@@ -7,11 +7,8 @@
 #include "kernels/kernels_list.h"
 #include "kernels/simd.h"
 
-#define LOCUS_JOIN_RAW(a, b) a##b
-#define LOCUS_JOIN(a, b) LOCUS_JOIN_RAW(a, b)
 #define LOCUS_DTYPE LOCUS_JOIN(float, LOCUS_REAL_BITS)
 #define LOCUS_INSTANCE LOCUS_JOIN(LOCUS_DTYPE, LOCUS_JOIN(_, LOCUS_LEVEL))
-#define KERNEL(name) LOCUS_JOIN(locus_##name##_, LOCUS_INSTANCE)
 
 #include "kernels/angles_body.h"
 #include "kernels/gemm_body.h"

@@ -16,9 +16,10 @@
  *   ldexp(x,n)                          x·2^n, n integral and |n| < 250 (float), 2000 (double)
  *   zero_below(x,limit,v)               x < limit ? 0 : v
  *   first(n)                            the part that stands for lanes 0 … n − 1, 0 ≤ n ≤ lanes
- *   load_part, store_part               touch the part's elements only; other lanes load as 0 (or `other`:
- *   load_part_or) deinterleave(a,b,&x,&y)             a, b = x0 y0 x1 y1 …  →  x0 x1 …, y0 y1 …; interleave is its
- *   inverse transpose(block)                    a square of lanes × lanes in place
+ *   load_part, store_part               touch the part's elements only; other lanes load as 0
+ *   load_part_or                        the same, but they load as `other`
+ *   deinterleave(a,b,&x,&y)             a, b = x0 y0 x1 y1 …  →  x0 x1 …, y0 y1 …; interleave is its inverse
+ *   transpose(block)                    a square of lanes × lanes in place
  *   vd_load_real, vd_store_real         VD_LANES reals to and from doubles (also _part)
  *
  *   vf_load_half, vf_store_half         VF_LANES floats from and to IEEE halves, rounded to nearest even; NaN comes out
@@ -28,8 +29,9 @@
  *
  *   vu_set, vu_load, vu_add, vu_xor, vu_multiply(a,m,&high,&low)
  *   vu_blocks()                         the number, within a run of VU_LANES blocks, of the block that stands in each
- *   lane,
- *                                       chosen so that vu_store_blocks(p, w0, w1, w2, w3) writes them in order
+ *                                       lane, chosen so that vu_store_blocks(p, w0, w1, w2, w3) writes them in order
+ *
+ * A body names a function KERNEL(name): locus_{name}_{LOCUS_INSTANCE}, which says of which table it is.
  */
 #ifndef LOCUS_KERNELS_SIMD_H
 #define LOCUS_KERNELS_SIMD_H
@@ -51,6 +53,10 @@
 #else
 #define SIMD_UNROLL _Pragma("GCC unroll 16")
 #endif
+
+#define LOCUS_JOIN_RAW(a, b) a##b
+#define LOCUS_JOIN(a, b) LOCUS_JOIN_RAW(a, b)
+#define KERNEL(name) LOCUS_JOIN(locus_##name##_, LOCUS_INSTANCE)
 
 #define LOCUS_SIMD_SCALAR 1
 #define LOCUS_SIMD_AVX2 2
