@@ -24,3 +24,16 @@ for isa in $isas; do
     check "$@" -DLOCUS_SIMD="LOCUS_SIMD_$isa" $kernels
     check "$@" -DLOCUS_SIMD="LOCUS_SIMD_$isa" -DLOCUS_REAL_BITS=64 src/kernels/kernels_level.c
 done
+# Products of bfloat16, as cmake/LocusFlags.cmake builds them: those of tiles for Linux alone.
+case $isas in
+*AVX512*)
+    level="$* -mavx512bf16 -DLOCUS_SIMD=LOCUS_SIMD_AVX512 -DLOCUS_WITH_AVX512_BF16"
+    files='src/kernels/bfloat16_level.c src/kernels/dispatch.c'
+    # shellcheck disable=SC2086
+    check $level -DLOCUS_BFLOAT16_LEVEL=1 $files
+    if echo __linux__ | "$1" -E - | grep -qx 1; then
+        # shellcheck disable=SC2086
+        check $level -mamx-tile -mamx-bf16 -DLOCUS_WITH_AMX -DLOCUS_BFLOAT16_LEVEL=2 $files
+    fi
+    ;;
+esac
