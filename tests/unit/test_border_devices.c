@@ -48,9 +48,104 @@ static void other_devices_are_refused(void **state) {
     rig_close(&r);
 }
 
+/* Each tensor of a struct of `count` places in turn; `call` makes the call. */
+typedef locus_status (*border_call)(const rig *r, locus_error *error);
+
+static void expect_each(const rig *r, const locus_tensor **places[], const char *const names[], size_t count,
+                        const locus_tensor *there, border_call call) {
+    for (size_t i = 0; i < count; i++) {
+        const locus_tensor *kept = *places[i];
+        locus_error error = {0};
+        *places[i] = there;
+        expect_refused(call(r, &error), &error, names[i]);
+        *places[i] = kept;
+    }
+}
+
+static locus_attention_tensors tensors;
+static locus_attention_gradients gradients;
+static locus_attention_weights_call weights;
+static locus_apply_gradients applied;
+
+static locus_status backward(const rig *r, locus_error *error) {
+    return locus_attention_backward(r->plan, NULL, &tensors, &gradients, NULL, error);
+}
+
+static locus_status forward(const rig *r, locus_error *error) {
+    return locus_attention_forward(r->plan, NULL, &tensors, NULL, error);
+}
+
+static locus_status weigh(const rig *r, locus_error *error) {
+    return locus_attention_weights(r->plan, NULL, &weights, NULL, error);
+}
+
+static locus_status apply_backward(const rig *r, locus_error *error) {
+    return locus_apply_backward(r->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &applied, NULL, error);
+}
+
+static void every_tensor_of_a_struct_is_looked_at(void **state) {
+    rig r;
+    float data[TOKENS * 8] = {0}, others[TOKENS * 8] = {0};
+    const int64_t by_head[] = {TOKENS, 2}, by_pair[] = {2, TOKENS, TOKENS};
+    (void)state;
+    rig_open(&r, "rope(learned=on)", rig_shape(2, 4, 4, 8), NULL, TOKENS);
+    const locus_tensor there = elsewhere(&r, LOCUS_ROLE_QUERY);
+    const locus_tensor here = rig_view(&r, LOCUS_ROLE_QUERY, data, LOCUS_FLOAT32, TOKENS);
+    const locus_tensor out = rig_view(&r, LOCUS_ROLE_QUERY, others, LOCUS_FLOAT32, TOKENS);
+    const locus_tensor sums = locus_tensor_view(others, LOCUS_FLOAT32, 2, by_head);
+    const locus_tensor pairs = locus_tensor_view(others, LOCUS_FLOAT32, 3, by_pair);
+    locus_tensor far_sums = sums, far_pairs = pairs, far_values = r.values[0];
+    far_sums.device = far_pairs.device = far_values.device = (locus_device)2;
+    tensors = (locus_attention_tensors){sizeof tensors, &here, &here, &here, &out, &sums};
+    gradients = (locus_attention_gradients){
+        .size = sizeof gradients, .output = &here, .query = &out, .key = &out, .value = &out, .log_sum_exp = &sums};
+    weights = (locus_attention_weights_call){.size = sizeof weights, .query = &here, .key = &here, .weights = &pairs};
+    applied = (locus_apply_gradients){sizeof applied, &here, &here, &out, NULL, 0};
+    expect_each(&r, (const locus_tensor **[]){&tensors.query, &tensors.key, &tensors.value, &tensors.output},
+                (const char *[]){"query", "key", "value", "output"}, 4, &there, forward);
+    expect_each(&r, (const locus_tensor **[]){&tensors.log_sum_exp}, (const char *[]){"log_sum_exp"}, 1, &far_sums,
+                forward);
+    expect_each(
+        &r,
+        (const locus_tensor **[]){&tensors.query, &tensors.output, &gradients.output, &gradients.query, &gradients.key,
+                                  &gradients.value},
+        (const char *[]){"query", "output", "gradients.output", "gradients.query", "gradients.key", "gradients.value"},
+        6, &there, backward);
+    expect_each(&r, (const locus_tensor **[]){&tensors.log_sum_exp, &gradients.log_sum_exp},
+                (const char *[]){"log_sum_exp", "gradients.log_sum_exp"}, 2, &far_sums, backward);
+    gradients.parameters = &far_values;
+    gradients.parameter_count = 1;
+    locus_error error = {0};
+    expect_refused(backward(&r, &error), &error, "frequencies");
+    expect_each(&r, (const locus_tensor **[]){&weights.query, &weights.key}, (const char *[]){"query", "key"}, 2,
+                &there, weigh);
+    expect_each(&r, (const locus_tensor **[]){&weights.weights}, (const char *[]){"weights"}, 1, &far_pairs, weigh);
+    expect_each(&r, (const locus_tensor **[]){&applied.x, &applied.gy, &applied.gx}, (const char *[]){"x", "gy", "gx"},
+                3, &there, apply_backward);
+    applied.parameters = &far_values;
+    applied.parameter_count = 1;
+    expect_refused(apply_backward(&r, &error), &error, "frequencies");
+    expect_refused(locus_encoding_initialise(r.encoding, &r.shape, 1, &far_values, 1, &error), &error, "frequencies");
+    expect_refused(locus_binding_update(&r.binding, &far_values, 1, &error), &error, "frequencies");
+    locus_path *path = NULL;
+    rig_ok(locus_positions_path(r.queries, 1, &path, error));
+    expect_refused(locus_keys_shift(r.binding, path, NULL, LOCUS_ROLE_KEY, &there, &error), &error, "keys");
+    locus_path_destroy(&path);
+    locus_cache_options keeping = locus_cache_options_default();
+    locus_cache *cache = NULL;
+    keeping.capacity = TOKENS;
+    rig_ok(locus_cache_create(&cache, r.binding, &keeping, error));
+    rig_ok(locus_cache_append(cache, r.queries, &here, &here, NULL, error));
+    expect_refused(locus_cache_attend(cache, NULL, &there, &out, NULL, &error), &error, "query");
+    expect_refused(locus_cache_attend(cache, NULL, &here, &there, NULL, &error), &error, "output");
+    locus_cache_destroy(&cache);
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_devices_are_refused),
+        cmocka_unit_test(every_tensor_of_a_struct_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
