@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds what mpirun or srun say of a job, shares its processors out and opens its ranks; all but rank 0 fall silent. */
 #include "job_ranks.h"
 
 #include "output.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Signals wait, blocked on one thread, until it asks for them; other threads' handlers only note the number. */
 #include "stop.h"
 
 #include <pthread.h>

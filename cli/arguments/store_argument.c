@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The run store that a command names, its runs found by their names or beginnings, and trained models out of it. */
 #include "store_argument.h"
 #include "io/file.h"
 #include "io/json.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes a table's Markdown file with its runs beside it, and reads them back: shown, made again, or compared. */
 #include "reproduce_record.h"
 
 #include "command.h"

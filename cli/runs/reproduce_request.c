@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the options of `locus reproduce` into a request, and refuses those that do not go with each other. */
 #include "reproduce_request.h"
 
 #include "io/word_distance.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs of a store written into a file, and runs of a file, JSON or another store, taken into a store. */
 #include "runs_words.h"
 
 #include "io/folder.h"

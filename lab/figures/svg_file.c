@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes SVG text as it is, or through rsvg-convert as PNG or PDF, into a file that is whole or not there. */
 #include "figures/svg_file.h"
 
 #include "figures/converter.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Columns of costs, with the field of a summary that each reads and how its numbers are written. */
 #include "page/cost_columns.h"
 
 #include <math.h>

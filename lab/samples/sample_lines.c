@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes samples as JSON lines, kind by kind, and parses places with what is wrong with them. */
 #include "samples/sample_lines.h"
 
 #include "io/fail.h"

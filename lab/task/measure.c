@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Names of measures, and how each is told: sign, factor, decimals, and the margin within which two are alike. */
 #include "task/measure.h"
 
 const char *lab_measure_name(lab_measure measure) {

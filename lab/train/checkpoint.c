@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Packs model, optimiser and state into tensors of a safetensors file, and takes them back after checking each. */
 #include "train/checkpoint.h"
 
 #include "io/fail.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Asks the system for its processor, and the library for its threads, instruction set and version. */
 #include "train/machine.h"
 
 #include <locus/cpu.h>

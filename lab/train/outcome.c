@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Scores a set with a model and lays the numbers down in the order of the task's columns. */
 #include "train/outcome.h"
 
 #include "io/fail.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the golden file, puts the encoder's files where the library looks, and compares states and losses. */
 #include "bert_case.h"
 #include "io/file.h"
 #include "model/pretrained/pretrained.h"

@@ -25,6 +25,11 @@ awk 'function close_file() { if (name != "" && !found) print name ": no SPDX lin
     END { close_file() }' $code_files >"$work/unlicensed"
 [ ! -s "$work/unlicensed" ] || complain "$(cat "$work/unlicensed")"
 
+# Behind it a file of C opens with what it does.
+# shellcheck disable=SC2046
+awk 'FNR == 2 { if (!/^\/\*/) print FILENAME ": does not open with what it does"; nextfile }' $(sh tools/lint-files.sh '*.c') >"$work/headless"
+[ ! -s "$work/headless" ] || complain "$(cat "$work/headless")"
+
 # shellcheck disable=SC2086
 ! grep -nE '^[[:space:]]*#[[:space:]]*if[[:space:]]+0([^-9a-zA-Z.]|$)' $c_files || complain "code that is switched off with #if 0"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Draws the case, fills caches piece by piece, and computes the same with whole plans. */
 #include "cache_case.h"
 
 #include "attention/cache/cache_inside.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Packs sequences, makes small decoders, and trains and scores them. */
 #include "decoder_case.h"
 
 #include "train/optimizer.h"

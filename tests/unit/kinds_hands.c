@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The list of cases, tensors and workspaces with guards behind them, and each call by its number. */
 #include "unit/kinds_hands.h"
 
 #include "kind_of.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Draws parameters with wanted bases and angles; the oracles, written plainly. */
 #include "orthogonal_case.h"
 
 #include <locus/random.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Draws tokens and makes the sums from which their gradient is taken. */
 #include "power_tokens.h"
 
 #include "linalg/dense.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* A reader that eats a problem's text from left to right and looks everything up anew. */
 #include "problem_oracle.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Draws stripes and noise, and writes them as CIFAR-10's files. */
 #include "unit/small_images.h"
 
 #include <setjmp.h>

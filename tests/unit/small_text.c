@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes 300 letters, which follow a rule, into each of three token files. */
 #include "unit/small_text.h"
 
 #include "text/token_file.h"

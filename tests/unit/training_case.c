@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Forks a training, waits for it, and reads its files and its store afterwards. */
 #include "unit/training_case.h"
 
 #include "sanitized.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Puts what recorded runs say of files into a request, and refuses runs that contradict each other. */
 #include "report/reproduction/reproduction_recorded.h"
 
 #include "io/fail.h"

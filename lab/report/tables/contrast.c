@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Contrasts of groups of runs: their difference, its standard error and degrees of freedom, its interval and p. */
 #include "report/tables/contrast.h"
 
 #include "report/tables/student.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Judges curves and scores by the rules of the header, from the trainings of a field and its longer ones. */
 #include "report/tables/learning.h"
 
 #include "io/fail.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The mean in one pass over the values, the deviation from it in a second. */
 #include "report/tables/statistic.h"
 
 #include "report/tables/student.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The incomplete beta function by its continued fraction (Lentz's method), and quantiles by halving intervals. */
 #include "report/tables/student.h"
 
 #include <float.h>

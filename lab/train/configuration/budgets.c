@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Budgets' common parts, and the configuration that a task, a budget and a set-up give. */
 #include "train/configuration/budgets.h"
 
 #include "io/fail.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Walks the nodes of a set's trees with their levels and counts those that lie deeper than the encoding looks. */
 #include "train/feed/cut_paths.h"
 
 #include "train/configuration/config.h"

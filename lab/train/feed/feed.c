@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Opens the reader that a kind of task wants, and hands each call to it. */
 #include "train/feed/feed.h"
 
 #include "io/fail.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Cuts texts of samples into word pieces and appends them, with their offsets, as token sequences. */
 #include "train/feed/pieces.h"
 
 #include "io/fail.h"

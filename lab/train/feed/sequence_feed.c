@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds the sequences of a step, reads them on all threads, and packs a slice of them or a rank's part. */
 #include "train/feed/sequence_feed.h"
 
 #include "io/fail.h"

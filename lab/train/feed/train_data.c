@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Makes or opens the sets of a training, fills into its configuration what files say, and checks that they are those.
+ * */
 #include "train/feed/train_data.h"
 
 #include "io/digest.h"

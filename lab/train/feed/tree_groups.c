@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Sorts trees into bins of depth and size and names the bins. */
 #include "train/feed/tree_groups.h"
 
 #include "io/fail.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes, reads and searches evaluations; also as functions that SQLite calls. */
 #include "train/store/evaluation_text.h"
 
 #include "io/csv.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Makes paths of names that have been checked; moves, cleans, copies and removes folders of runs. */
 #include "train/store/run_folder.h"
 
 #include "io/fail.h"
