@@ -4,8 +4,9 @@
 . "${LOCUS_SOURCE:?}/tests/cli/transcript.inc"
 
 works encodings
-for name in none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed \
-    string liere; do
+names=$(sed -n 's/^    _(\([a-z0-9_]*\)).*/\1/p' "$LOCUS_SOURCE/src/spec/registry.c" | tr _ -)
+[ "$(echo "$names" | wc -l)" -ge 20 ] || complain "src/spec/registry.c has another form: $names"
+for name in $names; do
     prints "^$name: "
 done
 works encodings rope
