@@ -62,25 +62,31 @@ static void expect_each(const rig *r, const locus_tensor **places[], const char 
     }
 }
 
-static locus_attention_tensors tensors;
+static locus_attention_options chosen;
+static locus_attention_tensors given;
 static locus_attention_gradients gradients;
 static locus_attention_weights_call weights;
 static locus_apply_gradients applied;
 
 static locus_status backward(const rig *r, locus_error *error) {
-    return locus_attention_backward(r->plan, NULL, &tensors, &gradients, NULL, error);
+    return locus_attention_backward(r->plan, &chosen, &given, &gradients, NULL, error);
 }
 
 static locus_status forward(const rig *r, locus_error *error) {
-    return locus_attention_forward(r->plan, NULL, &tensors, NULL, error);
+    return locus_attention_forward(r->plan, &chosen, &given, NULL, error);
 }
 
 static locus_status weigh(const rig *r, locus_error *error) {
-    return locus_attention_weights(r->plan, NULL, &weights, NULL, error);
+    return locus_attention_weights(r->plan, &chosen, &weights, NULL, error);
 }
 
 static locus_status apply_backward(const rig *r, locus_error *error) {
-    return locus_apply_backward(r->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &applied, NULL, error);
+    const size_t bytes = locus_apply_workspace(r->plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, NULL);
+    const locus_execution execution = locus_execution_in((locus_workspace){locus_allocate(bytes), bytes});
+    const locus_status status =
+        locus_apply_backward(r->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &applied, &execution, error);
+    locus_release(execution.workspace.data, bytes);
+    return status;
 }
 
 static void every_tensor_of_a_struct_is_looked_at(void **state) {
@@ -96,48 +102,52 @@ static void every_tensor_of_a_struct_is_looked_at(void **state) {
     const locus_tensor pairs = locus_tensor_view(others, LOCUS_FLOAT32, 3, by_pair);
     locus_tensor far_sums = sums, far_pairs = pairs, far_values = r.values[0];
     far_sums.device = far_pairs.device = far_values.device = (locus_device)2;
-    tensors = (locus_attention_tensors){sizeof tensors, &here, &here, &here, &out, &sums};
+    chosen = locus_attention_default();
+    given = (locus_attention_tensors){sizeof given, &here, &here, &here, &out, &sums};
     gradients = (locus_attention_gradients){
         .size = sizeof gradients, .output = &here, .query = &out, .key = &out, .value = &out, .log_sum_exp = &sums};
     weights = (locus_attention_weights_call){.size = sizeof weights, .query = &here, .key = &here, .weights = &pairs};
     applied = (locus_apply_gradients){sizeof applied, &here, &here, &out, NULL, 0};
-    expect_each(&r, (const locus_tensor **[]){&tensors.query, &tensors.key, &tensors.value, &tensors.output},
+    expect_each(&r, (const locus_tensor **[]){&given.query, &given.key, &given.value, &given.output},
                 (const char *[]){"query", "key", "value", "output"}, 4, &there, forward);
-    expect_each(&r, (const locus_tensor **[]){&tensors.log_sum_exp}, (const char *[]){"log_sum_exp"}, 1, &far_sums,
+    expect_each(&r, (const locus_tensor **[]){&given.log_sum_exp}, (const char *[]){"log_sum_exp"}, 1, &far_sums,
                 forward);
     expect_each(
         &r,
-        (const locus_tensor **[]){&tensors.query, &tensors.output, &gradients.output, &gradients.query, &gradients.key,
+        (const locus_tensor **[]){&given.query, &given.output, &gradients.output, &gradients.query, &gradients.key,
                                   &gradients.value},
         (const char *[]){"query", "output", "gradients.output", "gradients.query", "gradients.key", "gradients.value"},
         6, &there, backward);
-    expect_each(&r, (const locus_tensor **[]){&tensors.log_sum_exp, &gradients.log_sum_exp},
+    expect_each(&r, (const locus_tensor **[]){&given.log_sum_exp, &gradients.log_sum_exp},
                 (const char *[]){"log_sum_exp", "gradients.log_sum_exp"}, 2, &far_sums, backward);
+    gradients.query = gradients.key = gradients.value = NULL;
     gradients.parameters = &far_values;
     gradients.parameter_count = 1;
-    locus_error error = {0};
-    expect_refused(backward(&r, &error), &error, "frequencies");
+    locus_error failure = {0};
+    expect_refused(backward(&r, &failure), &failure, "frequencies");
     expect_each(&r, (const locus_tensor **[]){&weights.query, &weights.key}, (const char *[]){"query", "key"}, 2,
                 &there, weigh);
     expect_each(&r, (const locus_tensor **[]){&weights.weights}, (const char *[]){"weights"}, 1, &far_pairs, weigh);
+    applied.parameters = r.gradients; /* else x is not read */
+    applied.parameter_count = 1;
     expect_each(&r, (const locus_tensor **[]){&applied.x, &applied.gy, &applied.gx}, (const char *[]){"x", "gy", "gx"},
                 3, &there, apply_backward);
     applied.parameters = &far_values;
-    applied.parameter_count = 1;
-    expect_refused(apply_backward(&r, &error), &error, "frequencies");
-    expect_refused(locus_encoding_initialise(r.encoding, &r.shape, 1, &far_values, 1, &error), &error, "frequencies");
-    expect_refused(locus_binding_update(&r.binding, &far_values, 1, &error), &error, "frequencies");
+    expect_refused(apply_backward(&r, &failure), &failure, "frequencies");
+    expect_refused(locus_encoding_initialise(r.encoding, &r.shape, 1, &far_values, 1, &failure), &failure,
+                   "frequencies");
+    expect_refused(locus_binding_update(&r.binding, &far_values, 1, &failure), &failure, "frequencies");
     locus_path *path = NULL;
     rig_ok(locus_positions_path(r.queries, 1, &path, error));
-    expect_refused(locus_keys_shift(r.binding, path, NULL, LOCUS_ROLE_KEY, &there, &error), &error, "keys");
+    expect_refused(locus_keys_shift(r.binding, path, NULL, LOCUS_ROLE_KEY, &there, &failure), &failure, "keys");
     locus_path_destroy(&path);
     locus_cache_options keeping = locus_cache_options_default();
     locus_cache *cache = NULL;
     keeping.capacity = TOKENS;
     rig_ok(locus_cache_create(&cache, r.binding, &keeping, error));
     rig_ok(locus_cache_append(cache, r.queries, &here, &here, NULL, error));
-    expect_refused(locus_cache_attend(cache, NULL, &there, &out, NULL, &error), &error, "query");
-    expect_refused(locus_cache_attend(cache, NULL, &here, &there, NULL, &error), &error, "output");
+    expect_refused(locus_cache_attend(cache, NULL, &there, &out, NULL, &failure), &failure, "query");
+    expect_refused(locus_cache_attend(cache, NULL, &here, &there, NULL, &failure), &failure, "output");
     locus_cache_destroy(&cache);
     rig_close(&r);
 }

@@ -399,7 +399,7 @@ static const char *const bound_specs[] = {"rope",
                                           "algebraic(group=seq, init=random)",
                                           "algebraic(group=tree:5, decay=learned:0.98)",
                                           "algebraic(group=seq, generator=householder)",
-                                          "string"};
+                                          "string(group=seq)"};
 enum { BOUND_SPECS = sizeof bound_specs / sizeof *bound_specs };
 
 /* A world whose values nobody has drawn yet, with the binding of other values. */
