@@ -232,7 +232,7 @@ def run_train(options):
     torch.set_num_threads(options.threads)
     path = pathlib.Path(options.output)
     runs = json.loads(path.read_text())["runs"] if path.exists() else []
-    for seed in range(options.seeds):
+    for seed in range(options.first, options.first + options.seeds):
         key = (options.task, ENCODINGS[options.encoding], seed)
         if any((run["task"], run["encoding"], run["seed"]) == key for run in runs):
             continue
@@ -312,6 +312,7 @@ def main():
     command.add_argument("--task", choices=TASKS, required=True)
     command.add_argument("--encoding", choices=ENCODINGS, required=True)
     command.add_argument("--seeds", type=int, default=3)
+    command.add_argument("--first", type=int, default=0, help="the first seed")
     command.add_argument("--threads", type=int, default=1)
     command.add_argument("-o", "--output", required=True)
     command = commands.add_parser("compare")

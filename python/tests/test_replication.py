@@ -42,7 +42,7 @@ def test_it_trains_and_goes_on_where_it_stopped(replicate, monkeypatch, encoding
         monkeypatch.setattr(replicate, name, value)
     kept = tmp_path / "runs.json"
     train = lambda seeds: replicate.run_train(
-        argparse.Namespace(task="reverse", encoding=encoding, seeds=seeds, threads=1, output=str(kept)))
+        argparse.Namespace(task="reverse", encoding=encoding, first=0, seeds=seeds, threads=1, output=str(kept)))
     train(1)
     first = json.loads(kept.read_text())["runs"]
     train(2)
