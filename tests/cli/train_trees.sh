@@ -50,7 +50,7 @@ samples json generated
 "$locus" data make tree-ops --order depth --depth 3 --set test -n 2 -o test.jsonl --quiet
 sed 's/.*"input_text": "\([^"]*\)".*/input  \1/' test.jsonl >inputs
 grep '^input' generated | cmp -s - inputs || fail "not the test set of depth 3: $(cat generated)"
-refuses 2 "input needs a run of words" "$locus" generate paths --input "1 2"
+refuses 2 "a tree has one root" "$locus" generate paths --input "1 2"
 
 # Killed in the middle of an epoch again and again: the bits of one that was left alone.
 # shellcheck disable=SC2086
@@ -110,7 +110,7 @@ refuses 2 "arity must be from 1 to 16" "$locus" train --task tree-copy --encodin
 refuses 2 "depth must be from 0 to 1000" "$locus" train --task tree-copy --encoding rope --depth 1001
 refuses 2 "order" "$locus" train --task tree-copy --encoding rope --order sideways
 refuses 2 "did you mean 'tree-copy'" "$locus" train --task tree-cpy --encoding rope
-refuses 2 "lengths needs a task of words, problems, text or expressions; tree-ops has --depths" "$locus" eval paths --lengths 3
+refuses 2 "lengths needs a task of words, problems, text, expressions, labelled sequences or own pairs; tree-ops has --depths" "$locus" eval paths --lengths 3
 refuses 2 "pictures are for runs of images" "$locus" eval paths picture.png
 refuses 1 "runs begin with 'tree-copy': tree-copy-breadth-rope" "$locus" eval tree-copy
 echo "ok ($killed kills)"
