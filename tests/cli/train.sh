@@ -93,7 +93,7 @@ refuses 1 "position_scale" "$locus" train --task copy --encoding sinusoidal $sma
 "$locus" train --task copy --encoding rope $small --position-scale sqrt-dim --name first --json >same.json 2>err ||
     fail "a scale of nothing: $(cat err)"
 grep -q "'rope' adds nothing to tokens" err || fail "nothing is said of a scale of nothing: $(cat err)"
-refuses 2 "cifar10 is of images" "$locus" train --task cifar10 --encoding rope --position-scale sqrt-dim
+refuses 2 "cifar10 is a task of images" "$locus" train --task cifar10 --encoding rope --position-scale sqrt-dim
 refuses 2 "add --output tied" "$locus" train --task addition --encoding rope --logit-scale inverse-sqrt-dim
 
 # eval gives the scores that the training recorded.

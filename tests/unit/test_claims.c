@@ -779,7 +779,8 @@ static void test_words(void **state) {
             fclose(stream);
             assert_non_null(strstr(text, count < 3 ? "**OPEN at budget smoke**" : " at budget smoke**"));
             assert_null(strstr(text, "nan"));
-            assert_null(strstr(text, "inf"));
+            for (const char *at = text; (at = strstr(at, "inf")) != NULL; at++)
+                assert_int_equal(strncmp(at, "inferred", 8), 0);
             free(text);
         }
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Words, trees and images: Kogkalidis, Bernardy and Garg 2024, appendix B (Tables 4 and 5), section 4.2 and Table 3's
  * columns; their code of 2024 for the rest: 6,000, 2,000 and 2,000 samples, 400 epochs, batches of 64, dropout of 0.1.
- * Inferred: steps, from epochs (of words and trees that code's, of images the 300 of Table 3) in that code's batches; and
- * depths of tree-ops, for which the appendix, with those of the three other tasks of trees, gives none.
+ * Inferred: steps, from epochs (of words and trees that code's, of images the 300 of Table 3) in that code's batches;
+ * and depths of tree-ops, since the appendix gives those of the three other tasks of trees alone.
  * That of December 2023 has 10,000, 1,000 and 1,000 samples, 200 epochs, dropout of 0.15 and none on attention.
  * Problems: Harik and Jayasiri 2022. Expressions: Hastings 2024 for the data, Long Range Arena for the encoder. */
 #include "report/reproduction/setting_source.h"

@@ -6,7 +6,7 @@
 
 #include "train/train.h"
 
-/* Whose a field of a configuration of a task is at budget paper, the field by its name in JSON ("feed_forward", "steps"):
+/* Whose a field of a task's configuration is at budget paper, the field by its name in JSON ("feed_forward", "steps"):
  *
  *   paper             the text or an appendix of the publication
  *   code of 2024      its authors' public code of that year, where the paper is silent
