@@ -103,8 +103,8 @@ const cli_command cli_command_plot_attention = {
         "knows, the decoder reads what the model itself makes of the input. Else a sample of the test set is read: "
         "--sample N.\n\n"
         "Tokens of a picture are the places of the convolution's grid, row by row; where they are more than 96, "
-        "weights "
-        "are shown as shares of each field's largest. Not drawn are kinds of attention without a weight for each pair "
+        "weights are shown as shares of each field's largest. Not drawn are kinds of attention without a weight for "
+        "each pair "
         "(linear, soft, clustered), texts of more than 96 tokens and pictures of more than 400 places.",
     .examples = "locus plot attention copy-rope-smoke-s0 --input '3 1 4 1 5' -o attention.svg\n"
                 "locus plot attention text-rope --input 'the cat sat' -o attention.pdf\n"

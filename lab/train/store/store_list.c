@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs as a list shows them (lab_store_runs_listed): what it shows is read and nothing else, which of
  * 10,000 runs takes less time and memory. */
-#include "io/grow.h"
 #include "train/store/store_sql.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define SHOWN \
@@ -22,8 +20,14 @@ static bool copy(sqlite3_stmt *statement, int column, char **text) {
     return *text != NULL;
 }
 
+/* Whose configurations are kept. */
+typedef struct wish {
+    bool (*keep)(const char *task, const char *config);
+} wish;
+
 /* A row in the order of SHOWN, then whether it was imported, and its parent. */
-static bool take(sqlite3_stmt *s, bool (*keep)(const char *task, const char *config), lab_run *run) {
+static bool take(sqlite3_stmt *s, const void *context, lab_run *run) {
+    const wish *wanted = context;
     char **const texts[] = {&run->name, &run->task, &run->encoding, &run->setup, &run->embedding_init, &run->budget};
     int column = 0;
     bool good = true;
@@ -31,7 +35,7 @@ static bool take(sqlite3_stmt *s, bool (*keep)(const char *task, const char *con
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         good = copy(s, column++, texts[i]) && good;
     const char *config = lab_store_text(s, column);
-    if (good && config != NULL && keep(run->task, config))
+    if (good && config != NULL && wanted->keep(run->task, config))
         good = (run->config = strdup(config)) != NULL;
     good = good && config != NULL;
     run->id = sqlite3_column_int64(s, ++column);
@@ -52,30 +56,12 @@ locus_status lab_store_runs_listed(lab_store *store, const lab_run_filter *filte
                                    bool (*keep)(const char *task, const char *config), lab_run **runs, size_t *count,
                                    locus_error *error) {
     sqlite3_stmt *statement;
-    size_t room = 0;
-    int code;
-    *runs = NULL;
-    *count = 0;
+    const wish wanted = {keep};
     const char *const sql = store->parents ? "SELECT " SHOWN IMPORTED ", parent.name FROM run " BESIDE("imported")
                                                  BESIDE("parent") WANTED
                             : store->imports ? "SELECT " SHOWN IMPORTED ", '' FROM run " BESIDE("imported") WANTED
                                              : "SELECT " SHOWN ", 0, '' FROM run " WANTED;
     const locus_status status = lab_store_ask(store, &statement, error, sql, "ttttt", filter->task, filter->encoding,
                                               filter->budget, filter->setup, filter->embedding_init);
-    if (status != LOCUS_OK)
-        return status;
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        if (!LAB_GROW(*runs, *count, room, 16) || !take(statement, keep, &(*runs)[*count])) {
-            code = SQLITE_NOMEM;
-            break;
-        }
-        (*count)++;
-    }
-    sqlite3_finalize(statement);
-    if (code == SQLITE_DONE)
-        return LOCUS_OK;
-    lab_runs_free(*runs, *count);
-    *runs = NULL;
-    *count = 0;
-    return lab_store_fail(store, code, error);
+    return lab_store_collect(store, status, statement, take, &wanted, runs, count, error);
 }

@@ -146,7 +146,8 @@ static bool take_text(sqlite3_stmt *statement, int column, char **text) {
 }
 
 /* What SELECT gives, column by column. */
-static bool take_run(sqlite3_stmt *s, lab_run *run) {
+static bool take_run(sqlite3_stmt *s, const void *context, lab_run *run) {
+    (void)context;
     bool good = true;
     int column = 0;
     memset(run, 0, sizeof *run);
@@ -171,9 +172,8 @@ static bool take_run(sqlite3_stmt *s, lab_run *run) {
     return good;
 }
 
-/* All that a statement gives, if it came to be `asked`. */
-static locus_status collect_runs(lab_store *store, locus_status asked, sqlite3_stmt *statement, lab_run **runs,
-                                 size_t *count, locus_error *error) {
+locus_status lab_store_collect(lab_store *store, locus_status asked, sqlite3_stmt *statement, lab_run_taker *take,
+                               const void *context, lab_run **runs, size_t *count, locus_error *error) {
     size_t room = 0;
     int code;
     *runs = NULL;
@@ -181,7 +181,7 @@ static locus_status collect_runs(lab_store *store, locus_status asked, sqlite3_s
     if (asked != LOCUS_OK)
         return asked;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        if (!LAB_GROW(*runs, *count, room, 16) || !take_run(statement, &(*runs)[*count])) {
+        if (!LAB_GROW(*runs, *count, room, 16) || !take(statement, context, &(*runs)[*count])) {
             code = SQLITE_NOMEM;
             break;
         }
@@ -201,7 +201,7 @@ static locus_status collect_run(lab_store *store, locus_status asked, sqlite3_st
                                 locus_error *error) {
     lab_run *runs;
     size_t count;
-    const locus_status status = collect_runs(store, asked, statement, &runs, &count, error);
+    const locus_status status = lab_store_collect(store, asked, statement, take_run, NULL, &runs, &count, error);
     *run = count > 0 ? runs[0] : (lab_run){0};
     free(runs);
     return status;
@@ -246,7 +246,7 @@ locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_
                                          " AND (?3 IS NULL OR budget = ?3) AND (?4 IS NULL OR setup = ?4)"
                                          " AND (?5 IS NULL OR embedding_init = ?5) ORDER BY id"),
                       "ttttt", wanted->task, wanted->encoding, wanted->budget, wanted->setup, wanted->embedding_init);
-    return collect_runs(store, status, statement, runs, count, error);
+    return lab_store_collect(store, status, statement, take_run, NULL, runs, count, error);
 }
 
 locus_status lab_store_runs_between(lab_store *store, int64_t first, int64_t last, lab_run **runs, size_t *count,
@@ -254,7 +254,7 @@ locus_status lab_store_runs_between(lab_store *store, int64_t first, int64_t las
     sqlite3_stmt *statement;
     const locus_status status = lab_store_ask(
         store, &statement, error, SELECT_EACH(store, "WHERE id BETWEEN ?1 AND ?2 ORDER BY id"), "ii", first, last);
-    return collect_runs(store, status, statement, runs, count, error);
+    return lab_store_collect(store, status, statement, take_run, NULL, runs, count, error);
 }
 
 locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *error) {

@@ -46,6 +46,11 @@ locus_status lab_store_integer(lab_store *store, const char *sql, int64_t *value
 /* Runs a statement that gives no rows, and finalises it. */
 locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error);
 
+/* Fills a run from a row. False: out of memory, and the run holds nothing. */
+typedef bool lab_run_taker(sqlite3_stmt *row, const void *context, lab_run *run);
+/* All runs that a statement gives, if it came to be `asked`; finalises it. */
+locus_status lab_store_collect(lab_store *store, locus_status asked, sqlite3_stmt *statement, lab_run_taker *take,
+                               const void *context, lab_run **runs, size_t *count, locus_error *error);
 /* The runs whose ids are first … last. */
 locus_status lab_store_runs_between(lab_store *store, int64_t first, int64_t last, lab_run **runs, size_t *count,
                                     locus_error *error);
