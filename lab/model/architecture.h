@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What an architecture has to say of itself: what it reads, what it has, and how it is called. What it computes is in
- * its file, *_step.c. */
+ * its file, lab/architectures/<name>.c. */
 #ifndef LAB_ARCHITECTURE_H
 #define LAB_ARCHITECTURE_H
 

@@ -216,9 +216,9 @@ locus_status lab_image_group_check(const locus_group *group, locus_error *error)
 /* One batch: the architectures' parts of lab_model_train and lab_model_evaluate. Dropout has been armed. */
 typedef locus_status lab_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass,
                                    lab_score *score, locus_error *error);
-lab_batch_run lab_pair_batch_run;    /* pair_step.c: encoder–decoder */
-lab_batch_run lab_image_batch_run;   /* image_step.c */
-lab_batch_run lab_decoder_batch_run; /* decoder_step.c */
-lab_batch_run lab_text_batch_run;    /* text_step.c: text classifier */
+lab_batch_run lab_pair_batch_run;    /* architectures/encoder_decoder.c */
+lab_batch_run lab_image_batch_run;   /* image_classifier.c */
+lab_batch_run lab_decoder_batch_run; /* decoder.c */
+lab_batch_run lab_text_batch_run;    /* text_classifier.c */
 
 #endif
