@@ -19,7 +19,7 @@
  *                    [--write FILE] */
 #include "group_subject.h"
 #include "io/safetensors.h"
-#include "model/model.h"
+#include "model/architecture.h"
 #include "task/task_class.h"
 
 #include <math.h>
@@ -297,7 +297,7 @@ static void time_batch(const settings *given, lab_model *model, const char *spec
 static void time_encoding(const settings *given, const char *spec) {
     const lab_task *task = lab_task_find("addition");
     const lab_task_options options = lab_task_default(task);
-    lab_model_config config = lab_model_decoder_default();
+    lab_model_config config = lab_decoder.defaults;
     lab_model *model;
     locus_error error;
     config.vocabulary = lab_task_vocabulary(task, &options);

@@ -17,7 +17,7 @@
  * Every case runs in a process of its own, so that its peak memory is its own. The peak of matrix products is
  * measured in the same run, in the same precision, with the product that takes most of the step. Fastest and median of
  * the steps. */
-#include "model/model.h"
+#include "model/architecture.h"
 #include "nn/linear.h"
 #include "task/task_class.h"
 #include "train/optimizer.h"
@@ -211,7 +211,7 @@ static double product_peak(void) {
 static locus_status first_loss_check(const lab_model *model, const lab_score *score, locus_error *error) {
     const lab_model_config *config = lab_model_get_config(model);
     const double loss = score->loss / (double)score->tokens, chance = log((double)config->vocabulary);
-    if (config->architecture != LAB_DECODER || (loss > 0.8 * chance && loss < 1.6 * chance))
+    if (config->architecture != &lab_decoder || (loss > 0.8 * chance && loss < 1.6 * chance))
         return LOCUS_OK;
     (void)snprintf(error->message, sizeof error->message, "the first loss is %.3f, chance %.3f", loss, chance);
     return LOCUS_ERROR_NUMERIC;
@@ -261,7 +261,7 @@ static locus_status model_run(lab_model_config *config, const lab_batch *batch, 
 
 /* Words or trees. */
 static locus_status pairs_run(const shape *s, const char *spec, size_t steps, result *r, locus_error *error) {
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     const lab_task *task = lab_task_find(s->task);
     const bool trees = has_trees(s);
     lab_task_options options = lab_task_default(task);
@@ -313,7 +313,7 @@ static locus_status sequences_make(const shape *s, size_t length, int32_t *token
 }
 
 static locus_status decoder_run(const shape *s, const char *spec, size_t steps, result *r, locus_error *error) {
-    lab_model_config config = lab_model_decoder_default();
+    lab_model_config config = lab_decoder.defaults;
     const lab_task *task = lab_task_find(s->task);
     const lab_task_options options = lab_task_default(task);
     const size_t length = (size_t)s->mean;
@@ -342,7 +342,7 @@ static locus_status decoder_run(const shape *s, const char *spec, size_t steps, 
 static locus_status images_run(const subject *wanted, size_t steps, result *r, locus_error *error) {
     const shape *s = wanted->shape;
     const locus_random random = {1, LOCUS_RANDOM_USER, 0};
-    lab_model_config config = lab_model_image_default();
+    lab_model_config config = lab_image_classifier.defaults;
     config.dim = s->dim;
     config.feed_forward = s->feed_forward;
     config.heads = s->heads;

@@ -8,7 +8,7 @@
 
 A file depends on those that it includes, and on those that define what it calls, which the objects in a build's archives
 say (a header may declare what many files define). Either kind goes down the rooms and in no circle; of includes, X.c and
-X.h are one. The two registries alone name upward: they list the encodings, and the kinds of tasks. Without --build includes
+X.h are one. The registries alone name upward: they list encodings, architectures and kinds of tasks. Without --build includes
 alone are read. Besides, no folder has more than 40 files, each of src/ has a head page that names files that are there, and each file of src/encodings/ is
 an encoding.
 
@@ -44,7 +44,7 @@ BELOW = {
     "report": "io text nn model task train bound figures",
     "page": "io text nn model task train bound figures report",
     "bench": "io text nn model task train bound",
-    "samples": "io text nn model task train architectures report",
+    "samples": "io text nn model task train report",
     "cli": "rope io text nn model task ranks train bound check fold jobs bench figures report page samples",
 }
 
@@ -59,7 +59,7 @@ PUBLIC = {
 
 # May name what stands above it: a table of names.
 UPWARD = {("src/spec/registry.c", "encodings"), ("lab/task/task_registry.c", "kinds"),
-          ("lab/model/model_step.c", "architectures")}
+          ("lab/model/architecture_registry.c", "architectures")}
 
 FOLDER_MOST = 40  # files
 LINES_MOST = {"cli": 10000, "lab/report": 8500}

@@ -113,6 +113,7 @@ static bool put(const cli_arguments *arguments, const lab_option *option, lab_tr
         return true;
     case LAB_OPTION_TASK:
     case LAB_OPTION_ATTENTION:
+    case LAB_OPTION_ARCHITECTURE:
     case LAB_OPTION_LIST:
         break;
     }

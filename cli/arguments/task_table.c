@@ -42,6 +42,7 @@ static cli_kind kind_of(const lab_option *option) {
     case LAB_OPTION_TEXT:
     case LAB_OPTION_TASK:
     case LAB_OPTION_ATTENTION:
+    case LAB_OPTION_ARCHITECTURE:
         break;
     }
     return strchr(option->value, '|') != NULL ? CLI_CHOICE : CLI_TEXT;

@@ -3,6 +3,7 @@
  * of pictures. What test sets of other lengths score is kept with the run. */
 #include "command.h"
 #include "io/json.h"
+#include "model/architecture.h"
 #include "output.h"
 #include "report/tables/score_columns.h"
 #include "samples/picture_classes.h"
@@ -220,7 +221,7 @@ static int name_pictures(const cli_arguments *arguments, const cli_trained *trai
 /* What is asked must fit the run's kind. */
 static int check(const cli_arguments *arguments, const cli_trained *trained) {
     const lab_task *task = trained->task;
-    if (arguments->operand_count > 1 && task->class->architecture != LAB_IMAGE_CLASSIFIER) {
+    if (arguments->operand_count > 1 && !task->class->architecture->images) {
         return cli_usage_error("'%s': pictures are for runs of images, '%s' is of %s", arguments->operands[1],
                                trained->run.name, task->name);
     }

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "generate_decoder.h"
 #include "io/json.h"
+#include "model/architecture.h"
 #include "output.h"
 #include "store_argument.h"
 #include "task/set_text.h"
@@ -192,8 +193,8 @@ static int run(cli_arguments *arguments) {
     int status = cli_trained_open(&trained, arguments);
     status = status ? status : check(arguments, &trained);
     if (status == 0) {
-        const bool decoder = trained.task->class->architecture == LAB_DECODER;
-        status = decoder ? cli_generate_decoder(arguments, &trained) : generate(arguments, &trained);
+        const bool answers = trained.task->class->architecture->encoder;
+        status = answers ? generate(arguments, &trained) : cli_generate_decoder(arguments, &trained);
     }
     cli_trained_close(&trained);
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One batch through the decoder alone: every token but a sequence's last is read, every token but its first predicted,
+/* The decoder alone, a language model: every token but a sequence's last is read, every token but its first predicted,
  *
  *   input     | a0 a1 a2 a3 | b0 b1 b2 |
  *   read      | a0 a1 a2    | b0 b1    |       at 0, 1, 2, … in each sequence; no token sees what follows it
@@ -8,6 +8,24 @@
  * and the gradients of the mean cross-entropy over what is predicted. */
 #include "io/fail.h"
 #include "model/token_positions.h"
+#include "train/feed/feed.h"
+
+static void declare(lab_declaration *d, lab_model *model) {
+    lab_linear *output = &model->output;
+    *output = lab_declare_embedding(d);
+    lab_declare_stack(d, "decoder", &model->decoder);
+    if (model->config.output == LAB_OUTPUT_OWN) {
+        const lab_slot own = lab_declare(d, "output.weight", output->outputs, output->inputs, 0.0);
+        output->weight = own.value, output->weight_gradient = own.gradient;
+    }
+}
+
+static void place(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    lab_place_predictions(arena, model, size);
+    lab_place_stack(arena, &model->decoder, size->backward);
+    if (size->backward)
+        lab_place_gradients(arena, &model->decoder, &model->decoder);
+}
 
 static locus_status lengths_check(const lab_batch *batch, locus_error *error) {
     for (size_t s = 0; s < batch->samples; ++s) {
@@ -62,8 +80,8 @@ static locus_status execute(lab_model *model, size_t samples, bool training, lab
     return status == LOCUS_OK && training ? backward(model, &run, error) : status;
 }
 
-locus_status lab_decoder_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass,
-                                   lab_score *score, locus_error *error) {
+static locus_status run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
+                        locus_error *error) {
     locus_status status = lab_batch_check(model, batch, false, error);
     if (status == LOCUS_OK)
         status = lengths_check(batch, error);
@@ -84,3 +102,31 @@ locus_status lab_decoder_batch_run(lab_model *model, const lab_batch *batch, con
     locus_positions_destroy(&positions);
     return status;
 }
+
+static bool holds_sequences(const lab_dataset *set) {
+    return set->sequences.read != NULL;
+}
+
+static locus_status feed_sequences(lab_feed *feed, const lab_feed_request *request, locus_error *error) {
+    return lab_sequence_feed_create(&feed->sequences, request->set, request->most, request->seed, error);
+}
+
+/* RoPER's large decoder. */
+const lab_architecture lab_decoder = {
+    .name = "decoder",
+    .phrase = "a decoder",
+    .reads = "sequences",
+    .sample = "sequence",
+    .described = "decoder-only Transformer, {decoder_layers} layers, dimension {dim}, {heads} heads, feed-forward "
+                 "{feed_forward}, LayerNorm {norm} each block, output weights {output|tied}, dropout {dropout}, "
+                 "attention dropout {attention_dropout} on the {attention_dropout_on}",
+    .defaults = {LAB_ARCHITECTURE_DEFAULTS(lab_decoder, LAB_NORM_AFTER), LAB_TOKEN_DEFAULTS, .vocabulary = 256,
+                 .feed_forward = 2048, .decoder_layers = 6, .output = LAB_OUTPUT_OWN},
+    .decoder = true,
+    .vocabulary = true,
+    .declare = declare,
+    .place = place,
+    .run = run,
+    .holds = holds_sequences,
+    .feed = feed_sequences,
+};

@@ -1,6 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* One batch through the encoder–decoder: teacher-forced loss, and the gradients of its mean over predicted tokens. */
+/* The encoder–decoder (Vaswani et al. 2017): teacher-forced loss, and the gradients of its mean over predicted
+ * tokens. */
 #include "model/token_positions.h"
+#include "task/task.h"
+
+static void declare(lab_declaration *d, lab_model *model) {
+    model->output = lab_declare_embedding(d);
+    lab_declare_stack(d, "encoder", &model->encoder);
+    lab_declare_stack(d, "decoder", &model->decoder);
+    model->encoder.end_width = model->config.decoder_layers * 2 * model->decoder.kv_dim;
+}
+
+static void place_memory_gradients(lab_arena *arena, lab_stack *stack) {
+    for (size_t s = 0; s < stack->sublayer_count; ++s) {
+        lab_sublayer *own = &stack->sublayers[s];
+        own->memory_gradient = own->kind == LAB_CROSS_ATTENTION
+                                   ? lab_arena_numbers(arena, stack->memory_tokens * 2 * stack->kv_dim, own->half)
+                                   : (lab_numbers){0};
+    }
+}
+
+static void place(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    lab_place_predictions(arena, model, size);
+    lab_place_stack(arena, &model->encoder, size->backward);
+    lab_place_stack(arena, &model->decoder, size->backward);
+    if (!size->backward)
+        return;
+    place_memory_gradients(arena, &model->decoder);
+    lab_place_gradients(arena, &model->decoder, &model->encoder);
+}
 
 /* The decoder reads start + target and predicts target + end; trees have no end, and their last token is not read. */
 static void step_tokens(lab_model *model, const lab_batch *batch) {
@@ -132,8 +160,8 @@ static locus_status execute(lab_model *model, const lab_batch *batch, bool train
     return status == LOCUS_OK && training ? backward(model, batch, &encoder, &decoder, error) : status;
 }
 
-locus_status lab_pair_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
-                                locus_error *error) {
+static locus_status run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
+                        locus_error *error) {
     const bool training = pass->training;
     locus_status status = lab_batch_check(model, batch, true, error);
     if (status != LOCUS_OK)
@@ -155,3 +183,30 @@ locus_status lab_pair_batch_run(lab_model *model, const lab_batch *batch, const 
     positions_destroy(&positions);
     return status;
 }
+
+static bool holds_pairs(const lab_dataset *set) {
+    return set->input_offsets != NULL && set->labels == NULL && set->sequences.read == NULL;
+}
+
+/* The published sizes of Tables 1 and 2. */
+const lab_architecture lab_encoder_decoder = {
+    .name = "encoder-decoder",
+    .phrase = "an encoder–decoder",
+    .reads = "pairs of input and target",
+    .sample = "sequence",
+    .described =
+        "encoder–decoder Transformer, {encoder_layers} + {decoder_layers} layers, dimension {dim}, {heads} "
+        "heads, feed-forward {feed_forward}, LayerNorm {norm} each block, dropout {dropout}, attention dropout "
+        "{attention_dropout} on the {attention_dropout_on}",
+    .defaults = {LAB_ARCHITECTURE_DEFAULTS(lab_encoder_decoder, LAB_NORM_BEFORE), LAB_TOKEN_DEFAULTS, .vocabulary = 22,
+                 .feed_forward = 2048, .encoder_layers = 2, .decoder_layers = 2},
+    .encoder = true,
+    .decoder = true,
+    .memory = true,
+    .vocabulary = true,
+    .trees = true,
+    .declare = declare,
+    .place = place,
+    .run = run,
+    .holds = holds_pairs,
+};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One batch through the image classifier (Hassani et al. 2021):
+/* The image classifier, the compact convolutional Transformer (Hassani et al. 2021):
  *
  *   pixels → convolution → tokens (+ vectors of the encoding) → encoder → pooling → classifier → cross-entropy
  *
@@ -7,11 +7,63 @@
  * end, while a chunk of its output is in the cache. */
 #include "io/fail.h"
 #include "model/model_parts.h"
+#include "nn/pooling.h"
+#include "train/feed/feed.h"
+#include <math.h>
 #include <string.h>
 
-static size_t pixel_count(const lab_model_config *config) {
-    return config->image_channels * config->image_side * config->image_side;
+/* What stands before and behind the encoder beside the convolution and the head, and what a batch of n images, T
+ * tokens, needs. */
+typedef struct image_part {
+    lab_pooling pooling;
+    const float *pixels; /* the batch's */
+    size_t *offsets;     /* [n + 1], of tokens */
+    uint8_t *places;     /* [T, D], of the convolution */
+    float *shares;       /* [T] */
+    float *kernel_sums;  /* [chunks, the convolution's weights] */
+} image_part;
+
+/* ---- parts ---- */
+
+/* The convolution begins as N(0, 2 / in), which keeps the size of what a rectifier passes (He et al. 2015). */
+static void declare(lab_declaration *d, lab_model *model) {
+    const lab_model_config *config = &model->config;
+    const size_t in = config->image_channels * LAB_CONVOLUTION_TAPS;
+    const lab_slot kernel = lab_declare(d, "convolution.weight", config->dim, in, sqrt(2.0 / (double)in));
+    model->convolution = (lab_convolution){.channels = config->image_channels,
+                                           .side = config->image_side,
+                                           .filters = config->dim,
+                                           .weight = kernel.value,
+                                           .weight_gradient = kernel.gradient};
+    lab_declare_stack(d, "encoder", &model->encoder);
+    model->encoder.end_width = config->dim + config->classes;
+    const lab_slot weight = lab_declare(d, "pooling.weight", 1, config->dim, 0.0);
+    const lab_slot bias = lab_declare(d, "pooling.bias", 1, 0, 0.0);
+    image_part *image = model->part;
+    image->pooling = (lab_pooling){config->dim, weight.value, bias.value, weight.gradient, bias.gradient};
+    model->head.classifier = lab_declare_dense(d, "classifier", config->classes);
 }
+
+static void place(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    const size_t n = size->samples, T = size->encoder_tokens, D = model->config.dim;
+    image_part *image = model->part;
+    lab_stack *stack = &model->encoder;
+    const size_t chunks = lab_stack_chunks(stack);
+    lab_place_class_head(arena, model, size, chunks);
+    image->offsets = lab_arena_take(arena, n + 1, sizeof *image->offsets);
+    image->shares = lab_arena_floats(arena, T);
+    image->places = size->backward ? lab_arena_take(arena, T * D, sizeof *image->places) : NULL;
+    lab_place_stack(arena, stack, size->backward);
+    stack->before = NULL;
+    if (!size->backward)
+        return;
+    if (stack->leaves_out)
+        stack->before = lab_arena_take(arena, stack->sublayer_count * (n + 1), sizeof *stack->before);
+    image->kernel_sums = lab_arena_floats(arena, chunks * lab_convolution_weights(&model->convolution));
+    lab_place_gradients(arena, stack, stack);
+}
+
+/* ---- one batch ---- */
 
 static locus_status batch_check(const lab_model *model, const lab_batch *batch, bool labels, locus_error *error) {
     if (batch->samples == 0)
@@ -24,7 +76,7 @@ static locus_status batch_check(const lab_model *model, const lab_batch *batch, 
 
 /* Numbers of a worker's scratch memory; each begins a cache line. */
 static size_t scratch_stride(const lab_model *model) {
-    return (lab_convolution_scratch(&model->image.convolution) + 15) / 16 * 16;
+    return (lab_convolution_scratch(&model->convolution) + 15) / 16 * 16;
 }
 
 /* How many workers the workspace has room for: a loop has no more, whatever the number of threads is by then. */
@@ -38,18 +90,18 @@ static float *scratch_of(const lab_model *model, size_t worker) {
 
 static void tokens_task(void *context, size_t chunk, size_t worker) {
     const lab_model *model = context;
-    const lab_image_part *image = &model->image;
-    lab_convolution_forward(&image->convolution, lab_stack_samples(&model->encoder, chunk), image->pixels,
+    const image_part *image = model->part;
+    lab_convolution_forward(&model->convolution, lab_stack_samples(&model->encoder, chunk), image->pixels,
                             model->encoder.joins[0].sum, image->places, scratch_of(model, worker));
 }
 
 /* tokens = maxpool(max(pixels * kernel, 0)) */
 static void tokens_backward_task(void *context, size_t chunk, size_t worker) {
     const lab_model *model = context;
-    const lab_image_part *image = &model->image;
-    float *sum = image->kernel_sums + chunk * lab_convolution_weights(&model->image.convolution);
-    memset(sum, 0, lab_convolution_weights(&model->image.convolution) * sizeof *sum);
-    lab_convolution_backward(&image->convolution, lab_stack_samples(&model->encoder, chunk), image->pixels,
+    const image_part *image = model->part;
+    float *sum = image->kernel_sums + chunk * lab_convolution_weights(&model->convolution);
+    memset(sum, 0, lab_convolution_weights(&model->convolution) * sizeof *sum);
+    lab_convolution_backward(&model->convolution, lab_stack_samples(&model->encoder, chunk), image->pixels,
                              image->places, model->encoder.branch[0], sum, scratch_of(model, worker));
 }
 
@@ -59,7 +111,7 @@ static void logits_end(void *context, lab_rows rows, size_t chunk, float *partia
     (void)rows, (void)partial;
     lab_model *model = context;
     const lab_stack *encoder = &model->encoder;
-    const lab_image_part *image = &model->image;
+    const image_part *image = model->part;
     const lab_rows images = lab_stack_samples(encoder, chunk);
     lab_pooling_forward(&image->pooling, images, image->offsets, encoder->joins[encoder->sublayer_count].y,
                         image->shares, model->head.pooled);
@@ -71,7 +123,7 @@ static void logits_backward(void *context, lab_rows rows, size_t chunk, float *p
     (void)rows;
     lab_model *model = context;
     const lab_stack *encoder = &model->encoder;
-    const lab_image_part *image = &model->image;
+    const image_part *image = model->part;
     const lab_class_head *head = &model->head;
     const lab_rows images = lab_stack_samples(encoder, chunk);
     const size_t classes = model->config.classes;
@@ -91,7 +143,7 @@ static void logits_backward(void *context, lab_rows rows, size_t chunk, float *p
 /* The bias of the pooling's scores moves them all alike: its gradient is 0. */
 static void head_gradients(const lab_model *model, size_t images) {
     const lab_stack *encoder = &model->encoder;
-    const lab_image_part *image = &model->image;
+    const image_part *image = model->part;
     const size_t chunks = lab_stack_chunks(encoder), width = encoder->partial_width;
     lab_class_weight_gradient(model, images);
     lab_column_fold(chunks, encoder->dim, encoder->partials, width, image->pooling.weight_gradient);
@@ -101,7 +153,8 @@ static void head_gradients(const lab_model *model, size_t images) {
 }
 
 static locus_status backward(lab_model *model, size_t images, lab_stack_run *run, locus_error *error) {
-    const size_t chunks = lab_stack_chunks(run->stack), kernel = lab_convolution_weights(&model->image.convolution);
+    const size_t chunks = lab_stack_chunks(run->stack), kernel = lab_convolution_weights(&model->convolution);
+    const image_part *image = model->part;
     lab_position_gradients_clear(model);
     run->end = logits_backward;
     locus_status status = lab_stack_backward(run, error);
@@ -112,7 +165,7 @@ static locus_status backward(lab_model *model, size_t images, lab_stack_run *run
     if (status != LOCUS_OK)
         return status;
     locus_parallel_for_at_most(scratch_workers(model), chunks, tokens_backward_task, model);
-    lab_column_fold(chunks, kernel, model->image.kernel_sums, kernel, model->image.convolution.weight_gradient);
+    lab_column_fold(chunks, kernel, image->kernel_sums, kernel, model->convolution.weight_gradient);
     return LOCUS_OK;
 }
 
@@ -178,20 +231,23 @@ static void depth_draw(lab_model *model, const lab_batch_pass *pass) {
     lab_depth_draw(&model->encoder, &depth);
 }
 
-/* score NULL: nothing but the logits is wanted. */
-static locus_status images_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
-                               locus_error *error) {
+static locus_status run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
+                        locus_error *error) {
     const size_t grid = lab_convolution_grid(model->config.image_side);
     const lab_batch_size size = {
         .samples = batch->samples, .encoder_tokens = batch->samples * grid * grid, .backward = pass->training};
-    model->encoder.sample_tokens = grid * grid;
-    locus_status status = lab_activations_fit(model, &size, error);
+    image_part *image = model->part;
+    locus_status status = batch_check(model, batch, score != NULL, error);
     if (status != LOCUS_OK)
         return status;
-    model->image.pixels = batch->images;
+    model->encoder.sample_tokens = grid * grid;
+    status = lab_activations_fit(model, &size, error);
+    if (status != LOCUS_OK)
+        return status;
+    image->pixels = batch->images;
     lab_class_begin(model, batch, pass->training);
     for (size_t i = 0; i <= batch->samples; ++i)
-        model->image.offsets[i] = i * grid * grid;
+        image->offsets[i] = i * grid * grid;
     depth_draw(model, pass);
     locus_positions *positions = NULL;
     status = plans_create(model, batch->samples, &positions, error);
@@ -201,29 +257,48 @@ static locus_status images_run(lab_model *model, const lab_batch *batch, const l
     return status;
 }
 
-locus_status lab_image_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
-                                 locus_error *error) {
-    const locus_status status = batch_check(model, batch, true, error);
-    return status == LOCUS_OK ? images_run(model, batch, pass, score, error) : status;
+/* ---- the class ---- */
+
+static bool holds_images(const lab_dataset *set) {
+    return set->images.pixels != NULL;
 }
 
-locus_status lab_model_classify(lab_model *model, const float *images, size_t count, float *probabilities,
-                                locus_error *error) {
-    enum { BATCH = 256 };
-    const size_t pixels = pixel_count(&model->config), classes = model->config.classes;
-    if (model->config.architecture != LAB_IMAGE_CLASSIFIER)
-        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "model",
-                        "the model is no image classifier: it reads no images");
-    lab_dropout_arm(model, &(lab_batch_pass){0});
-    for (size_t first = 0; first < count; first += BATCH) {
-        const size_t samples = count - first < BATCH ? count - first : BATCH;
-        const lab_batch batch = {.samples = samples, .images = images ? images + first * pixels : NULL};
-        locus_status status = batch_check(model, &batch, false, error);
-        if (status == LOCUS_OK)
-            status = lab_products_came(images_run(model, &batch, &(lab_batch_pass){0}, NULL, error), error);
-        if (status != LOCUS_OK)
-            return status;
-        lab_class_probabilities(model, samples, probabilities + first * classes);
-    }
-    return LOCUS_OK;
+static locus_status check_images(const lab_model_config *config, const lab_dataset *set, locus_error *error) {
+    const lab_images *images = &set->images;
+    if (images->side == config->image_side && images->channels == config->image_channels)
+        return LOCUS_OK;
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "image_side",
+                    "the set's images have side %zu and %zu channels, but the model reads side %zu and %zu channels",
+                    images->side, images->channels, config->image_side, config->image_channels);
 }
+
+static locus_status feed_images(lab_feed *feed, const lab_feed_request *request, locus_error *error) {
+    return lab_image_feed_create(&feed->images, &request->set->images, request->most, request->seed, request->augment,
+                                 error);
+}
+
+const lab_architecture lab_image_classifier = {
+    .name = "image-classifier",
+    .phrase = "an image classifier",
+    .reads = "images",
+    .sample = "image",
+    .described =
+        "compact convolutional Transformer: a convolution, {encoder_layers} layers, dimension {dim}, {heads} "
+        "heads, feed-forward {feed_forward}, {activation|relu}, LayerNorm {norm} each block, sequence pooling; "
+        "dropout {dropout}, attention dropout {attention_dropout} on the {attention_dropout_on}",
+    .defaults = {LAB_ARCHITECTURE_DEFAULTS(lab_image_classifier, LAB_NORM_BEFORE), .dim = 256, .heads = 4,
+                 .feed_forward = 512, .encoder_layers = 7, .activation = LAB_GELU, .stochastic_depth = 0.1,
+                 .survivors = LAB_SURVIVORS_RESCALED, .label_smoothing = 0.1, .classes = 10, .image_side = 32,
+                 .image_channels = 3},
+    .encoder = true,
+    .images = true,
+    .classes = true,
+    .stochastic_depth = true,
+    .part_size = sizeof(image_part),
+    .declare = declare,
+    .place = place,
+    .run = run,
+    .holds = holds_images,
+    .check = check_images,
+    .feed = feed_images,
+};

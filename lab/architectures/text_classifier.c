@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One batch through the text classifier:
+/* The classifier of token sequences:
  *
  *   tokens → embedding (+ vectors of the encoding + token types) → [LayerNorm] → encoder (+ vectors)
  *          → first row or mean of the rows → [tanh(W x + b)] → classifier → cross-entropy
@@ -10,8 +10,68 @@
 #include "io/fail.h"
 #include "model/token_positions.h"
 #include "nn/embedding.h"
+#include "task/task.h"
 #include <math.h>
 #include <string.h>
+
+/* What stands before and behind the encoder beside the embedding and the head, and what a batch of n sequences, T
+ * tokens, needs. */
+typedef struct text_part {
+    float *types, *types_gradient; /* [token_types, D]; NULL: there are none */
+    lab_norm embedding_norm;       /* gain NULL: there is none */
+    size_t samples;                /* n */
+    const size_t *offsets;         /* [n + 1], the batch's */
+    int32_t *token_types;          /* [T], with types */
+    float *embedded;               /* [T, D], with an embedding norm: what it reads */
+    float *mean, *inverse;         /* [T], likewise */
+    float *rows, *rows_gradient;   /* [n, D]: what is taken of each sequence; without a pooler the head's own */
+    float *sums;                   /* [chunks of samples, classes + D]: of bias gradients */
+} text_part;
+
+/* ---- parts ---- */
+
+static void declare(lab_declaration *d, lab_model *model) {
+    const lab_model_config *config = &model->config;
+    text_part *text = model->part;
+    (void)lab_declare_embedding(d);
+    if (config->token_types > 0) {
+        const lab_slot types = lab_declare(d, "types.weight", config->token_types, config->dim, 0.02);
+        text->types = types.value, text->types_gradient = types.gradient;
+    }
+    if (config->embedding_norm)
+        text->embedding_norm = lab_declare_norm(d, "embedding_norm");
+    lab_declare_stack(d, "encoder", &model->encoder);
+    if (config->head == LAB_HEAD_POOLER)
+        model->head.pooler = lab_declare_dense(d, "pooler", config->dim);
+    model->head.classifier = lab_declare_dense(d, "classifier", config->classes);
+}
+
+static void place_head(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    const size_t n = size->samples, D = model->config.dim, chunks = lab_chunk_count(n);
+    const bool pooler = model->head.pooler.weight != NULL;
+    text_part *text = model->part;
+    lab_place_class_head(arena, model, size, chunks);
+    text->rows = pooler ? lab_arena_floats(arena, n * D) : model->head.pooled;
+    if (!size->backward)
+        return;
+    text->rows_gradient = pooler ? lab_arena_floats(arena, n * D) : model->head.pooled_gradient;
+    text->sums = lab_arena_floats(arena, chunks * (model->config.classes + D));
+}
+
+static void place(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    const size_t T = size->encoder_tokens, D = model->config.dim;
+    text_part *text = model->part;
+    const bool norm = text->embedding_norm.gain != NULL;
+    place_head(arena, model, size);
+    text->token_types = text->types ? lab_arena_take(arena, T, sizeof *text->token_types) : NULL;
+    text->embedded = norm ? lab_arena_floats(arena, T * D) : NULL;
+    text->mean = norm ? lab_arena_floats(arena, T) : NULL;
+    text->inverse = norm ? lab_arena_floats(arena, T) : NULL;
+    lab_place_stack(arena, &model->encoder, size->backward);
+    model->encoder.before = NULL;
+    if (size->backward)
+        lab_place_gradients(arena, &model->encoder, &model->encoder);
+}
 
 /* ---- checks ---- */
 
@@ -47,7 +107,7 @@ static void embeddings_task(void *context, size_t chunk, size_t worker) {
     (void)worker;
     static const lab_dropout none = {0};
     const lab_model *model = context;
-    const lab_text_part *text = &model->text;
+    const text_part *text = model->part;
     const size_t D = model->config.dim;
     const lab_rows rows = lab_stack_chunk(&model->encoder, chunk);
     float *x = model->encoder.joins[0].sum;
@@ -70,7 +130,7 @@ static void norm_backward_task(void *context, size_t chunk, size_t worker) {
     (void)worker;
     static const lab_dropout none = {0};
     const lab_model *model = context;
-    const lab_text_part *text = &model->text;
+    const text_part *text = model->part;
     const lab_stack *encoder = &model->encoder;
     const size_t D = encoder->dim;
     float *sums = encoder->partials + chunk * encoder->partial_width;
@@ -90,7 +150,8 @@ static void norm_backward_task(void *context, size_t chunk, size_t worker) {
 
 static void norm_backward(lab_model *model) {
     const lab_stack *encoder = &model->encoder;
-    const lab_norm *norm = &model->text.embedding_norm;
+    const text_part *text = model->part;
+    const lab_norm *norm = &text->embedding_norm;
     const size_t chunks = lab_stack_chunks(encoder), D = encoder->dim;
     if (norm->gain == NULL)
         return;
@@ -108,7 +169,7 @@ static void table_backward(const lab_model *model, size_t entries, const int32_t
 
 static locus_status embeddings_backward(lab_model *model, const lab_batch *batch, const lab_stack_run *run,
                                         locus_error *error) {
-    const lab_text_part *text = &model->text;
+    const text_part *text = model->part;
     norm_backward(model);
     if (text->types)
         table_backward(model, model->config.token_types, text->token_types, 1.0f, text->types_gradient);
@@ -126,7 +187,7 @@ static locus_status embeddings_backward(lab_model *model, const lab_batch *batch
 static void take_task(void *context, size_t sample, size_t worker) {
     (void)worker;
     const lab_model *model = context;
-    const lab_text_part *text = &model->text;
+    const text_part *text = model->part;
     const lab_stack *encoder = &model->encoder;
     const size_t D = encoder->dim, first = text->offsets[sample], count = text->offsets[sample + 1] - first;
     const float *y = encoder->joins[encoder->sublayer_count].y + first * D;
@@ -143,12 +204,13 @@ static void take_task(void *context, size_t sample, size_t worker) {
 static void head_task(void *context, size_t chunk, size_t worker) {
     (void)worker;
     lab_model *model = context;
-    const lab_text_part *text = &model->text;
+    const text_part *text = model->part;
+    const lab_class_head *head = &model->head;
     const size_t D = model->config.dim;
     const lab_rows samples = lab_chunk_at(text->samples, chunk);
-    if (text->pooler.weight) {
-        float *pooled = model->head.pooled + samples.first * D;
-        lab_linear_forward(&text->pooler, samples, lab_floats(text->rows), lab_floats(model->head.pooled));
+    if (head->pooler.weight) {
+        float *pooled = head->pooled + samples.first * D;
+        lab_linear_forward(&head->pooler, samples, lab_floats(text->rows), lab_floats(head->pooled));
         for (size_t i = 0; i < samples.count * D; ++i)
             pooled[i] = tanhf(pooled[i]);
     }
@@ -159,7 +221,7 @@ static void head_task(void *context, size_t chunk, size_t worker) {
 static void head_backward_task(void *context, size_t chunk, size_t worker) {
     (void)worker;
     lab_model *model = context;
-    const lab_text_part *text = &model->text;
+    const text_part *text = model->part;
     const lab_class_head *head = &model->head;
     const size_t D = model->config.dim, classes = model->config.classes;
     const lab_rows samples = lab_chunk_at(text->samples, chunk);
@@ -168,33 +230,33 @@ static void head_backward_task(void *context, size_t chunk, size_t worker) {
     lab_linear_backward(&head->classifier, samples, lab_floats(model->step.logits), lab_floats(head->pooled_gradient),
                         false);
     lab_column_sum(samples, classes, lab_floats(model->step.logits), sums);
-    if (text->pooler.weight == NULL)
+    if (head->pooler.weight == NULL)
         return;
     for (size_t i = samples.first * D; i < (samples.first + samples.count) * D; ++i)
         head->pooled_gradient[i] *= 1.0f - head->pooled[i] * head->pooled[i];
     lab_column_sum(samples, D, lab_floats(head->pooled_gradient), sums + classes);
-    lab_linear_backward(&text->pooler, samples, lab_floats(head->pooled_gradient), lab_floats(text->rows_gradient),
+    lab_linear_backward(&head->pooler, samples, lab_floats(head->pooled_gradient), lab_floats(text->rows_gradient),
                         false);
 }
 
 static void head_backward(lab_model *model) {
-    const lab_text_part *text = &model->text;
+    const text_part *text = model->part;
     const lab_class_head *head = &model->head;
     const size_t classes = model->config.classes, width = classes + model->config.dim;
     const size_t chunks = lab_chunk_count(text->samples);
     locus_parallel_for(chunks, head_backward_task, model);
     lab_class_weight_gradient(model, text->samples);
     lab_column_fold(chunks, classes, text->sums, width, head->classifier.bias_gradient);
-    if (text->pooler.weight == NULL)
+    if (head->pooler.weight == NULL)
         return;
-    const lab_product product = lab_linear_weight_product(&text->pooler, text->samples,
+    const lab_product product = lab_linear_weight_product(&head->pooler, text->samples,
                                                           lab_floats(head->pooled_gradient), lab_floats(text->rows));
     lab_weight_gradients(&product, 1);
-    lab_column_fold(chunks, model->config.dim, text->sums + classes, width, text->pooler.bias_gradient);
+    lab_column_fold(chunks, model->config.dim, text->sums + classes, width, head->pooler.bias_gradient);
 }
 
 /* The sequence that a row belongs to. */
-static size_t sample_of(const lab_text_part *text, size_t row) {
+static size_t sample_of(const text_part *text, size_t row) {
     size_t first = 0, end = text->samples;
     while (end - first > 1) {
         const size_t middle = first + (end - first) / 2;
@@ -210,7 +272,7 @@ static size_t sample_of(const lab_text_part *text, size_t row) {
 static void take_backward(void *context, lab_rows rows, size_t chunk, float *partial) {
     (void)chunk, (void)partial;
     const lab_model *model = context;
-    const lab_text_part *text = &model->text;
+    const text_part *text = model->part;
     const size_t D = model->config.dim;
     const bool mean = model->config.pool == LAB_POOL_MEAN;
     size_t s = sample_of(text, rows.first);
@@ -241,13 +303,14 @@ static locus_status plans_create(lab_model *model, const lab_batch *batch, locus
 
 static locus_status forward(lab_model *model, const lab_batch *batch, bool training, lab_stack_run *run,
                             locus_error *error) {
+    const text_part *text = model->part;
     *run = lab_run_make(model, &model->encoder, model->encoder_places, training);
     locus_status status = lab_runs_prepare(model, &run, 1, training, error);
     if (status == LOCUS_OK)
         status = lab_tokens_embed(model, run->stack, batch->input, lab_run_token_plan(run), error);
     if (status != LOCUS_OK)
         return status;
-    if (model->text.types || model->text.embedding_norm.gain)
+    if (text->types || text->embedding_norm.gain)
         locus_parallel_for(lab_stack_chunks(run->stack), embeddings_task, model);
     status = lab_encoder_run(model, run, NULL, error);
     if (status != LOCUS_OK)
@@ -277,7 +340,7 @@ static locus_status execute(lab_model *model, const lab_batch *batch, bool train
 }
 
 static void batch_begin(lab_model *model, const lab_batch *batch, bool training) {
-    lab_text_part *text = &model->text;
+    text_part *text = model->part;
     const size_t bytes = batch->input_offsets[batch->samples] * sizeof *text->token_types;
     lab_class_begin(model, batch, training);
     text->samples = batch->samples;
@@ -288,12 +351,14 @@ static void batch_begin(lab_model *model, const lab_batch *batch, bool training)
         memset(text->token_types, 0, bytes);
 }
 
-/* score NULL: nothing is compared with labels. */
-static locus_status text_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
-                             locus_error *error) {
+static locus_status run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
+                        locus_error *error) {
+    locus_status status = batch_check(model, batch, score != NULL, error);
+    if (status != LOCUS_OK)
+        return status;
     const lab_batch_size size = {
         .samples = batch->samples, .encoder_tokens = batch->input_offsets[batch->samples], .backward = pass->training};
-    locus_status status = lab_activations_fit(model, &size, error);
+    status = lab_activations_fit(model, &size, error);
     if (status != LOCUS_OK)
         return status;
     batch_begin(model, batch, pass->training);
@@ -305,42 +370,32 @@ static locus_status text_run(lab_model *model, const lab_batch *batch, const lab
     return status;
 }
 
-locus_status lab_text_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
-                                locus_error *error) {
-    const locus_status status = batch_check(model, batch, true, error);
-    return status == LOCUS_OK ? text_run(model, batch, pass, score, error) : status;
+/* ---- the class ---- */
+
+static bool holds_labels(const lab_dataset *set) {
+    return set->labels != NULL;
 }
 
-/* A forward pass for what it leaves behind; labels don't matter. */
-static locus_status look(lab_model *model, const lab_batch *batch, locus_error *error) {
-    if (model->config.architecture != LAB_TEXT_CLASSIFIER)
-        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "model",
-                        "the model is no text classifier: it gives a token sequence no class");
-    lab_batch plain = *batch;
-    plain.labels = NULL;
-    lab_dropout_arm(model, &(lab_batch_pass){0});
-    const locus_status status = batch_check(model, &plain, false, error);
-    return status == LOCUS_OK ? lab_products_came(text_run(model, &plain, &(lab_batch_pass){0}, NULL, error), error)
-                              : status;
-}
-
-locus_status lab_model_classify_tokens(lab_model *model, const lab_batch *batch, float *probabilities,
-                                       locus_error *error) {
-    const locus_status status = look(model, batch, error);
-    if (status == LOCUS_OK)
-        lab_class_probabilities(model, batch->samples, probabilities);
-    return status;
-}
-
-locus_status lab_model_encode(lab_model *model, const lab_batch *batch, float *encoded, float *pooled,
-                              locus_error *error) {
-    const locus_status status = look(model, batch, error);
-    if (status != LOCUS_OK)
-        return status;
-    const lab_stack *encoder = &model->encoder;
-    if (encoded)
-        memcpy(encoded, encoder->joins[encoder->sublayer_count].y, encoder->tokens * encoder->dim * sizeof *encoded);
-    if (pooled)
-        memcpy(pooled, model->head.pooled, batch->samples * encoder->dim * sizeof *pooled);
-    return LOCUS_OK;
-}
+/* Long Range Arena's encoder for ListOps. */
+const lab_architecture lab_text_classifier = {
+    .name = "text-classifier",
+    .phrase = "a text classifier",
+    .reads = "labelled tokens",
+    .sample = "sequence",
+    .described =
+        "encoder, {encoder_layers} layers, dimension {dim}, {heads} heads, feed-forward {feed_forward}, LayerNorm "
+        "{norm} each block, a linear classifier on the {pool|first} token, dropout {dropout}, attention dropout "
+        "{attention_dropout} on the {attention_dropout_on}",
+    .defaults = {LAB_ARCHITECTURE_DEFAULTS(lab_text_classifier, LAB_NORM_BEFORE), LAB_TOKEN_DEFAULTS, .vocabulary = 16,
+                 .feed_forward = 1024, .encoder_layers = 6, .classes = 10, .pool = LAB_POOL_FIRST},
+    .encoder = true,
+    .vocabulary = true,
+    .trees = true,
+    .classes = true,
+    .token_types = true,
+    .part_size = sizeof(text_part),
+    .declare = declare,
+    .place = place,
+    .run = run,
+    .holds = holds_labels,
+};

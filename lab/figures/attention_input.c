@@ -53,8 +53,8 @@ static locus_status open_typed(lab_dataset *set, const lab_attention_request *re
         return lab_fail(error, status, local.argument, "%s", local.message);
     const lab_draw draw = {config->task, options, LAB_SET_TEST, 1, config->data_seed};
     return config->pretrained_digest != 0 ? lab_train_pieces(set, &draw, request->folder, error)
-           : class->architecture == LAB_ENCODER_DECODER && set->target_offsets == NULL ? decode(set, request, error)
-                                                                                       : LOCUS_OK;
+           : class->architecture->memory && set->target_offsets == NULL ? decode(set, request, error)
+                                                                        : LOCUS_OK;
 }
 
 /* Own data are numbered as the run's test set has them, or as the file that is named in its place. */

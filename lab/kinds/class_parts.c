@@ -150,7 +150,6 @@ const lab_length_axis lab_picture_sides = {
 
 void lab_budget_images(lab_train_config *config) {
     lab_budget_training(config);
-    config->model = lab_model_image_default();
     config->augment = LAB_AUGMENT_POLICY;
     config->batch = 128;
     config->epochs = 300;

@@ -3,6 +3,7 @@
 #ifndef LAB_CLASS_PARTS_H
 #define LAB_CLASS_PARTS_H
 
+#include "model/architecture.h"
 #include "task/task_class.h"
 #include "train/configuration/budgets.h"
 #include "train/configuration/config_options.h"
@@ -19,7 +20,7 @@
 #define LAB_COLUMNS(table) .columns = table, .column_count = COUNT(table)
 /* Of kinds that decoders read: problems, text. */
 #define LAB_OF_SEQUENCES \
-    .architecture = LAB_DECODER, .compared = "roper", .ordered = true, .curves = &lab_curves_of_sequences, \
+    .architecture = &lab_decoder, .compared = "roper", .ordered = true, .curves = &lab_curves_of_sequences, \
     .turns = "along the order", .speed_note = LAB_READ_SPEED_NOTE, .read_input = read_input, \
     .name_tokens = name_tokens
 /* Of the user's own data. */

@@ -120,7 +120,6 @@ static const char *const written[] = {"(", ")", "0", "1",    "2",    "3",    "4"
 static void paper(lab_train_config *config) {
     const lab_listops_preset *published = &lab_listops_presets[0];
     lab_budget_training(config);
-    config->model = lab_model_classifier_default();
     lab_listops_preset_apply(published, &config->data);
     config->train_samples = published->samples[LAB_SET_TRAIN];
     config->dev_samples = published->samples[LAB_SET_DEV];
@@ -222,7 +221,7 @@ static const lab_task tasks[] = {{
 const lab_task_class lab_expressions_class = {
     .name = "expressions",
     LAB_TASKS_AND_OPTIONS,
-    .architecture = LAB_TEXT_CLASSIFIER,
+    .architecture = &lab_text_classifier,
     .compared = "listops",
     .changed = changed,
     .vocabulary = vocabulary,

@@ -94,7 +94,7 @@ static const lab_task tasks[] = {
 const lab_task_class lab_images_class = {
     .name = "images",
     LAB_TASKS_AND_OPTIONS,
-    .architecture = LAB_IMAGE_CLASSIFIER,
+    .architecture = &lab_image_classifier,
     .compared = "table3",
     .lengths = &lab_picture_sides,
     .classes = classes,

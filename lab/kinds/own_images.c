@@ -104,7 +104,7 @@ static const lab_task tasks[] = {{
 const lab_task_class lab_pictures_class = {
     .name = "own pictures",
     LAB_TASKS_AND_OPTIONS,
-    .architecture = LAB_IMAGE_CLASSIFIER,
+    .architecture = &lab_image_classifier,
     .lengths = &lab_picture_sides,
     .classes = classes,
     .stores_chance = true,

@@ -63,7 +63,6 @@ static bool tell(const lab_train_config *config, char *text, size_t room) {
 
 static void paper(lab_train_config *config) {
     lab_budget_training(config);
-    config->model = lab_model_classifier_default();
     config->batch = 32;
     config->steps = 20000;
     config->evaluate_every = 500;
@@ -113,7 +112,7 @@ static const lab_task tasks[] = {{
 const lab_task_class lab_labelled_class = {
     .name = "labelled sequences",
     LAB_TASKS_AND_OPTIONS,
-    .architecture = LAB_TEXT_CLASSIFIER,
+    .architecture = &lab_text_classifier,
     .lengths = &lengths,
     .vocabulary = vocabulary,
     .classes = classes,

@@ -135,7 +135,7 @@ static const lab_task tasks[] = {{
 const lab_task_class lab_pairs_class = {
     .name = "own pairs",
     LAB_TASKS_AND_OPTIONS,
-    .architecture = LAB_ENCODER_DECODER,
+    .architecture = &lab_encoder_decoder,
     .lengths = &lengths,
     .vocabulary = vocabulary,
     .arity = arity,

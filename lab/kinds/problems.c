@@ -80,7 +80,6 @@ static void search_paper(lab_train_config *config) {
 
 static void paper(lab_train_config *config) {
     lab_budget_training(config);
-    config->model = lab_model_decoder_default();
     config->data.problems.sequence = 641;
     config->dev_samples = 64;
     config->test_samples = 128;

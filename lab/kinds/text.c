@@ -66,7 +66,6 @@ static locus_status look(lab_train_config *config, locus_error *error) {
 
 static void paper(lab_train_config *config) {
     lab_budget_training(config);
-    config->model = lab_model_decoder_default();
     config->data.text.sequence = 513;
     config->dev_samples = 128;
     config->batch = 32;

@@ -150,7 +150,7 @@ static const lab_task tasks[] = {
 const lab_task_class lab_trees_class = {
     .name = "trees",
     LAB_TASKS_AND_OPTIONS,
-    .architecture = LAB_ENCODER_DECODER,
+    .architecture = &lab_encoder_decoder,
     .compared = "table2",
     .size = &size,
     .lengths = &lengths,

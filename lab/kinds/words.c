@@ -242,7 +242,7 @@ static const lab_task tasks[] = {
 const lab_task_class lab_words_class = {
     .name = "words",
     LAB_TASKS_AND_OPTIONS,
-    .architecture = LAB_ENCODER_DECODER,
+    .architecture = &lab_encoder_decoder,
     .compared = "table1",
     .changed = changed,
     .size = &size,

@@ -3,7 +3,6 @@
  * backward; the gradients' buffers serve the decoder first, then the encoder. Where no backward follows, layers take
  * turns in the same buffers. */
 #include "io/fail.h"
-#include "model/architecture.h"
 #include "model/model_parts.h"
 #include <stdlib.h>
 
@@ -67,20 +66,11 @@ static void place_next(lab_arena *arena, const lab_stack *stack, size_t s, bool 
 }
 
 /* In the order in which they are computed: a backward is done with all that stands behind the place where it is. */
-static void place_stack(lab_arena *arena, lab_stack *stack, bool keep) {
+void lab_place_stack(lab_arena *arena, lab_stack *stack, bool keep) {
     place_join(arena, stack, 0, keep);
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
         place_next(arena, stack, s, keep);
         place_join(arena, stack, s + 1, keep);
-    }
-}
-
-static void place_memory_gradients(lab_arena *arena, lab_stack *stack) {
-    for (size_t s = 0; s < stack->sublayer_count; ++s) {
-        lab_sublayer *own = &stack->sublayers[s];
-        own->memory_gradient = own->kind == LAB_CROSS_ATTENTION
-                                   ? lab_arena_numbers(arena, stack->memory_tokens * 2 * stack->kv_dim, own->half)
-                                   : (lab_numbers){0};
     }
 }
 
@@ -92,8 +82,7 @@ static bool all_half(const lab_stack *stack, bool attention) {
     return true;
 }
 
-/* Two stacks, one after the other, share the buffers; `other` may be `one`. */
-static void place_gradients(lab_arena *arena, lab_stack *one, lab_stack *other) {
+void lab_place_gradients(lab_arena *arena, lab_stack *one, lab_stack *other) {
     size_t T = larger(one->tokens, other->tokens), D = one->dim;
     size_t width = larger(one->partial_width, other->partial_width);
     size_t chunks = larger(lab_stack_chunks(one), lab_stack_chunks(other));
@@ -111,7 +100,7 @@ static void place_gradients(lab_arena *arena, lab_stack *one, lab_stack *other) 
     other->projected = one->projected, other->partials = one->partials;
 }
 
-static void place_predictions(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+void lab_place_predictions(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
     const size_t M = size->decoder_tokens;
     lab_step_buffers *step = &model->step;
     step->input = lab_arena_take(arena, M, sizeof *step->input);
@@ -123,25 +112,7 @@ static void place_predictions(lab_arena *arena, lab_model *model, const lab_batc
     step->logits = lab_arena_floats(arena, slab * model->config.vocabulary);
 }
 
-static void place_decoder(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
-    place_predictions(arena, model, size);
-    place_stack(arena, &model->decoder, size->backward);
-    if (size->backward)
-        place_gradients(arena, &model->decoder, &model->decoder);
-}
-
-static void place_encoder_decoder(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
-    place_predictions(arena, model, size);
-    place_stack(arena, &model->encoder, size->backward);
-    place_stack(arena, &model->decoder, size->backward);
-    if (!size->backward)
-        return;
-    place_memory_gradients(arena, &model->decoder);
-    place_gradients(arena, &model->decoder, &model->encoder);
-}
-
-/* What both classifiers end with; `chunks` of samples have a loss each. */
-static void place_class_head(lab_arena *arena, lab_model *model, const lab_batch_size *size, size_t chunks) {
+void lab_place_class_head(lab_arena *arena, lab_model *model, const lab_batch_size *size, size_t chunks) {
     const size_t n = size->samples, D = model->config.dim;
     lab_step_buffers *step = &model->step;
     step->correct = lab_arena_take(arena, n, sizeof *step->correct);
@@ -151,77 +122,18 @@ static void place_class_head(lab_arena *arena, lab_model *model, const lab_batch
     model->head.pooled_gradient = size->backward ? lab_arena_floats(arena, n * D) : NULL;
 }
 
-static void place_image_classifier(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
-    const size_t n = size->samples, T = size->encoder_tokens, D = model->config.dim;
-    lab_image_part *image = &model->image;
-    lab_stack *stack = &model->encoder;
-    const size_t chunks = lab_stack_chunks(stack);
-    place_class_head(arena, model, size, chunks);
-    image->offsets = lab_arena_take(arena, n + 1, sizeof *image->offsets);
-    image->shares = lab_arena_floats(arena, T);
-    image->places = size->backward ? lab_arena_take(arena, T * D, sizeof *image->places) : NULL;
-    place_stack(arena, stack, size->backward);
-    stack->before = NULL;
-    if (!size->backward)
-        return;
-    if (stack->leaves_out)
-        stack->before = lab_arena_take(arena, stack->sublayer_count * (n + 1), sizeof *stack->before);
-    image->kernel_sums = lab_arena_floats(arena, chunks * lab_convolution_weights(&image->convolution));
-    place_gradients(arena, stack, stack);
-}
-
-static void place_text_head(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
-    const size_t n = size->samples, D = model->config.dim, chunks = lab_chunk_count(n);
-    const bool pooler = model->text.pooler.weight != NULL;
-    lab_text_part *text = &model->text;
-    place_class_head(arena, model, size, chunks);
-    text->rows = pooler ? lab_arena_floats(arena, n * D) : model->head.pooled;
-    if (!size->backward)
-        return;
-    text->rows_gradient = pooler ? lab_arena_floats(arena, n * D) : model->head.pooled_gradient;
-    text->sums = lab_arena_floats(arena, chunks * (model->config.classes + D));
-}
-
-static void place_text_classifier(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
-    const size_t T = size->encoder_tokens, D = model->config.dim;
-    const bool norm = model->text.embedding_norm.gain != NULL;
-    lab_text_part *text = &model->text;
-    place_text_head(arena, model, size);
-    text->token_types = text->types ? lab_arena_take(arena, T, sizeof *text->token_types) : NULL;
-    text->embedded = norm ? lab_arena_floats(arena, T * D) : NULL;
-    text->mean = norm ? lab_arena_floats(arena, T) : NULL;
-    text->inverse = norm ? lab_arena_floats(arena, T) : NULL;
-    place_stack(arena, &model->encoder, size->backward);
-    model->encoder.before = NULL;
-    if (size->backward)
-        place_gradients(arena, &model->encoder, &model->encoder);
-}
-
-static void place_all(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
-    static void (*const place[])(lab_arena *, lab_model *, const lab_batch_size *) = {
-        [LAB_ENCODER_DECODER] = place_encoder_decoder,
-        [LAB_IMAGE_CLASSIFIER] = place_image_classifier,
-        [LAB_DECODER] = place_decoder,
-        [LAB_TEXT_CLASSIFIER] = place_text_classifier,
-    };
-    place[model->config.architecture](arena, model, size);
-}
-
-static void stack_size(lab_stack *stack, size_t tokens, size_t memory_tokens, size_t end_width) {
+static void stack_size(lab_stack *stack, size_t tokens, size_t memory_tokens) {
     stack->tokens = tokens;
     stack->memory_tokens = memory_tokens;
-    stack->end_width = end_width;
     stack->partial_width = lab_stack_partial_width(stack);
 }
 
 locus_status lab_activations_fit(lab_model *model, const lab_batch_size *size, locus_error *error) {
-    const size_t memory_sums = model->config.decoder_layers * 2 * model->decoder.kv_dim;
-    const size_t pooling_sums = model->config.dim + model->config.classes;
-    const bool images = !lab_architecture_of(&model->config)->vocabulary;
-    stack_size(&model->encoder, size->encoder_tokens, 0, images ? pooling_sums : memory_sums);
-    stack_size(&model->decoder, size->decoder_tokens, size->encoder_tokens, 0);
+    void (*const place)(lab_arena *, lab_model *, const lab_batch_size *) = model->config.architecture->place;
+    stack_size(&model->encoder, size->encoder_tokens, 0);
+    stack_size(&model->decoder, size->decoder_tokens, size->encoder_tokens);
     lab_arena counting = {0};
-    place_all(&counting, model, size);
+    place(&counting, model, size);
     if (counting.used > model->arena.capacity) {
         model->lending.count = 0; /* nothing goes back there */
         free(model->arena.block);
@@ -233,7 +145,7 @@ locus_status lab_activations_fit(lab_model *model, const lab_batch_size *size, l
         }
     }
     model->arena.used = 0;
-    place_all(&model->arena, model, size);
+    place(&model->arena, model, size);
     return LOCUS_OK;
 }
 

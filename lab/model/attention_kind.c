@@ -3,7 +3,6 @@
  * where it can serve; else softmax. Asked by executing it on a few tokens, so that what a kind or an encoding refuses
  * is told before a training begins. */
 #include "io/fail.h"
-#include "model/architecture.h"
 #include "model/token_positions.h"
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +20,10 @@ typedef struct trial {
     locus_workspace workspace;
 } trial;
 
-static bool has_images(const lab_model *model) {
-    return !lab_architecture_of(&model->config)->vocabulary;
-}
-
 static locus_status positions_make(const lab_model *model, size_t tokens, locus_positions **positions,
                                    locus_error *error) {
     const size_t offsets[] = {0, tokens};
-    if (has_images(model))
+    if (model->config.architecture->images)
         return lab_image_positions_make(model, positions, 1, tokens, error);
     return lab_positions_make(model, positions,
                               &(locus_packing){.size = sizeof(locus_packing), .sequences = 1, .offsets = offsets}, NULL,
@@ -88,7 +83,7 @@ static bool takes_half(const trial *t) {
  * in `error`. */
 static locus_status try_kind(const lab_model *model, const lab_stack *stack, lab_sublayer *sublayer,
                              const locus_attention_kind *kind, locus_error *error) {
-    const bool cross = sublayer->kind == LAB_CROSS_ATTENTION, images = has_images(model);
+    const bool cross = sublayer->kind == LAB_CROSS_ATTENTION, images = model->config.architecture->images;
     const size_t grid = images ? lab_convolution_grid(model->config.image_side) : 0;
     const size_t queries = images ? grid * grid : QUERIES; /* an image has as many as that */
     trial t = {.model = model,
@@ -116,7 +111,7 @@ static locus_status choose(const lab_model *model, const lab_stack *stack, lab_s
     sublayer->attention = asked;
     locus_status status = try_kind(model, stack, sublayer, asked, error);
     /* A table shorter than a try says nothing about the attention; but images have as many tokens as the try. */
-    if (status == LOCUS_ERROR_POSITION && !has_images(model))
+    if (status == LOCUS_ERROR_POSITION && !model->config.architecture->images)
         return LOCUS_OK;
     if (status == LOCUS_OK || !fall_back || !asked || status == LOCUS_ERROR_MEMORY)
         return status;
@@ -162,7 +157,7 @@ locus_status lab_model_attention(lab_model_config *config, const char *text, loc
 }
 
 locus_status lab_attention_choose(lab_model *model, locus_error *error) {
-    const bool pair = lab_architecture_of(&model->config)->memory;
+    const bool pair = model->config.architecture->memory;
     locus_status status = LOCUS_OK;
     if (model->config.attention[0] != '\0')
         status = locus_attention_kind_parse(model->config.attention, &model->attention, error);

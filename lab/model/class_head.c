@@ -2,13 +2,12 @@
 /* What image and text classifiers share: a linear layer from one row for each sample to logits, their cross-entropy,
  * and what is made of both. */
 #include "io/fail.h"
-#include "model/architecture.h"
 #include "model/model_parts.h"
 #include "nn/loss.h"
 #include <math.h>
 
 locus_status lab_labels_check(const lab_model *model, const lab_batch *batch, bool needed, locus_error *error) {
-    const char *const sample = lab_architecture_of(&model->config)->sample;
+    const char *const sample = model->config.architecture->sample;
     for (size_t i = 0; batch->labels && i < batch->samples; ++i)
         if (batch->labels[i] < 0 || (size_t)batch->labels[i] >= model->config.classes)
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, "labels", "label %ld of %s %zu is not below the %zu classes",
@@ -49,6 +48,7 @@ void lab_class_weight_gradient(const lab_model *model, size_t samples) {
 void lab_class_score(const lab_model *model, size_t samples, size_t chunks, lab_score *score) {
     const lab_step_buffers *step = &model->step;
     *score = (lab_score){.tokens = samples, .samples = samples, .sample_correct = score->sample_correct};
+    score->read_only = model->encoder.tokens - samples;
     for (size_t chunk = 0; chunk < chunks; ++chunk)
         score->loss += step->losses[chunk];
     for (size_t i = 0; i < samples; ++i) {

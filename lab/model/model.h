@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The models, packed, with explicit forward and backward: the encoder–decoder Transformer; the compact convolutional
- * Transformer (Hassani et al. 2021), an encoder between a convolution and a classifier; the decoder alone, a language
- * model; and the encoder with a classifier of token sequences, as BERT (Devlin et al. 2018). They never know which
- * encodings they have: they ask the plans of their attentions (encoder, decoder, cross), layer by layer. All sizes come
- * from the configuration. */
+/* The models, packed, with explicit forward and backward, each of an architecture (architecture.h). They never know
+ * which encodings they have: they ask the plans of their attentions (encoder, decoder, cross), layer by layer. All
+ * sizes come from the configuration. */
 #ifndef LAB_MODEL_H
 #define LAB_MODEL_H
 
@@ -26,12 +24,6 @@ typedef enum lab_logit_scale { LAB_LOGITS_AS_THEY_ARE = 0, LAB_LOGITS_INVERSE_SQ
  * bfloat16. Sums, results, and all that is no product are float32 in both. */
 typedef enum lab_precision { LAB_FLOAT32 = 0, LAB_BF16 = 1 } lab_precision;
 
-typedef enum lab_architecture {
-    LAB_ENCODER_DECODER = 0,
-    LAB_IMAGE_CLASSIFIER = 1,
-    LAB_DECODER = 2,        /* causal, predicts each next token */
-    LAB_TEXT_CLASSIFIER = 3 /* tokens → class */
-} lab_architecture;
 /* What turns a decoder's rows into logits: the embedding, or output.weight. */
 typedef enum lab_output_weight { LAB_OUTPUT_TIED = 0, LAB_OUTPUT_OWN = 1 } lab_output_weight;
 /* What of its encoder's rows a text classifier looks at. */
@@ -66,8 +58,9 @@ typedef struct lab_model_config {
      * which is causal); the rest are softmax. A canonical text (locus/attention_kind.h); "": softmax. */
     char attention[LAB_ATTENTION_SIZE];
 
+    const struct lab_architecture *architecture; /* architecture.h */
+
     /* What follows is 0 for the encoder–decoder on words. */
-    lab_architecture architecture;
     lab_activation activation;
     size_t tree_arity; /* encoder–decoder: tokens are nodes of trees whose nodes have at most so many children */
     lab_tree_paths tree_paths; /* of these */
@@ -92,14 +85,6 @@ typedef struct lab_model_config {
 /* Gives the model the kind of attention that `text` says; where it says none, `error` does and points into it. */
 LOCUS_MUST_USE locus_status lab_model_attention(lab_model_config *config, const char *text, locus_error *error);
 
-/* The published compact convolutional Transformer: dimension 256, 4 heads, 7 layers, feed-forward 512, GELU. */
-lab_model_config lab_model_image_default(void);
-lab_model_config lab_model_default(void); /* the published sizes, set-up paper, encoding "none" */
-/* RoPER's large decoder: dimension 512, 8 heads, 6 layers, feed-forward 2048, norm after, an output of its own. */
-lab_model_config lab_model_decoder_default(void);
-/* Long Range Arena's encoder for ListOps: dimension 512, 8 heads, 6 layers, feed-forward 1024, norm before. */
-lab_model_config lab_model_classifier_default(void);
-
 /* A learned tensor of the model; names are fixed, they are the checkpoint's. [out, in] for weights.
  *   embedding.weight [V, D]
  *   encoder.0.norm1.weight|bias [D]
@@ -123,6 +108,7 @@ typedef struct lab_parameter {
     size_t rank;
     int64_t shape[LOCUS_MAX_RANK];
     size_t count;            /* elements */
+    double deviation;        /* it begins as N(0, deviation²); 0: as parameters.c says of its rank */
     float *value, *gradient; /* in the model's contiguous parameter and gradient blocks */
 } lab_parameter;
 
@@ -168,10 +154,11 @@ typedef struct lab_batch {
 } lab_batch;
 
 typedef struct lab_score {
-    double loss;    /* summed cross-entropy, nats (without label smoothing where nothing is trained) */
-    size_t tokens;  /* predicted tokens (target + end), images, or classes */
-    size_t correct; /* argmax right */
-    size_t exact;   /* samples whose every token is right */
+    double loss;      /* summed cross-entropy, nats (without label smoothing where nothing is trained) */
+    size_t tokens;    /* predicted tokens (target + end), images, or classes */
+    size_t read_only; /* tokens that are read beside these: all of an encoder, but one for each class */
+    size_t correct;   /* argmax right */
+    size_t exact;     /* samples whose every token is right */
     size_t samples;
     uint32_t *sample_correct; /* in: NULL, or [samples] to be filled with the right tokens of each */
 } lab_score;
@@ -232,15 +219,10 @@ typedef struct lab_generation {
 locus_status lab_model_generate(lab_model *model, const lab_batch *batch, const lab_generation *generation,
                                 locus_error *error);
 
-/* Class probabilities [count, classes] of normalised images [count, channels, side, side]. */
-locus_status lab_model_classify(lab_model *model, const float *images, size_t count, float *probabilities,
-                                locus_error *error);
-
-/* Text classifier: class probabilities [samples, classes] of batch->input. */
-locus_status lab_model_classify_tokens(lab_model *model, const lab_batch *batch, float *probabilities,
-                                       locus_error *error);
-/* What its encoder gives, with what encodings add to it: [tokens it reads, dim]; and what the head's linear layer
- * reads, [samples, dim]. Either may be NULL. */
+/* Classifiers: class probabilities [samples, classes]; the batch needs no labels. */
+locus_status lab_model_classify(lab_model *model, const lab_batch *batch, float *probabilities, locus_error *error);
+/* What a classifier's encoder gives, with what encodings add to it: [tokens it reads, dim]; and what the head's linear
+ * layer reads, [samples, dim]. Either may be NULL. */
 locus_status lab_model_encode(lab_model *model, const lab_batch *batch, float *encoded, float *pooled,
                               locus_error *error);
 

@@ -1,58 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The published configurations, and what a configuration must keep to. */
+/* What a configuration must keep to. */
 #include "io/fail.h"
-#include "model/architecture.h"
 #include "model/model_parts.h"
-
-/* What all of them have. */
-#define COMMON(kind, layout) \
-    .architecture = kind, .norm = layout, .attention_dropout = 0.1, .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS, \
-    .encoding = "none"
-/* And those that read tokens. */
-#define OF_TOKENS .dim = 512, .heads = 8, .dropout = 0.1, .embedding_init = LAB_EMBEDDING_SCALED
-
-lab_model_config lab_model_default(void) {
-    return (lab_model_config){COMMON(LAB_ENCODER_DECODER, LAB_NORM_BEFORE),
-                              OF_TOKENS,
-                              .vocabulary = 22,
-                              .feed_forward = 2048,
-                              .encoder_layers = 2,
-                              .decoder_layers = 2};
-}
-
-lab_model_config lab_model_image_default(void) {
-    return (lab_model_config){COMMON(LAB_IMAGE_CLASSIFIER, LAB_NORM_BEFORE),
-                              .dim = 256,
-                              .heads = 4,
-                              .feed_forward = 512,
-                              .encoder_layers = 7,
-                              .activation = LAB_GELU,
-                              .stochastic_depth = 0.1,
-                              .survivors = LAB_SURVIVORS_RESCALED,
-                              .label_smoothing = 0.1,
-                              .classes = 10,
-                              .image_side = 32,
-                              .image_channels = 3};
-}
-
-lab_model_config lab_model_decoder_default(void) {
-    return (lab_model_config){COMMON(LAB_DECODER, LAB_NORM_AFTER),
-                              OF_TOKENS,
-                              .vocabulary = 256,
-                              .feed_forward = 2048,
-                              .decoder_layers = 6,
-                              .output = LAB_OUTPUT_OWN};
-}
-
-lab_model_config lab_model_classifier_default(void) {
-    return (lab_model_config){COMMON(LAB_TEXT_CLASSIFIER, LAB_NORM_BEFORE),
-                              OF_TOKENS,
-                              .vocabulary = 16,
-                              .feed_forward = 1024,
-                              .encoder_layers = 6,
-                              .classes = 10,
-                              .pool = LAB_POOL_FIRST};
-}
 
 enum { MOST_SIZE = 1 << 24, MOST_LAYERS = 1024, LEAST_SIDE = 5, MOST_SIDE = 1024, MOST_CHANNELS = 64 };
 
@@ -95,8 +44,7 @@ static locus_status check_choices(const lab_model_config *config, locus_error *e
     const struct {
         const char *name;
         unsigned value, last;
-    } choices[] = {{"architecture", config->architecture, LAB_TEXT_CLASSIFIER},
-                   {"norm", config->norm, LAB_NORM_AFTER},
+    } choices[] = {{"norm", config->norm, LAB_NORM_AFTER},
                    {"embedding_init", config->embedding_init, LAB_EMBEDDING_PLAIN},
                    {"activation", config->activation, LAB_GELU},
                    {"tree_paths", config->tree_paths, LAB_PATHS_CODE},
@@ -129,7 +77,7 @@ static locus_status check_none(const lab_model_config *config, const char *name,
     if (value == 0)
         return LOCUS_OK;
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %zu, but %s has none: set it to 0", name, value,
-                    lab_architecture_of(config)->phrase);
+                    config->architecture->phrase);
 }
 
 static locus_status check_no_depth(const lab_model_config *config, locus_error *error) {
@@ -137,12 +85,12 @@ static locus_status check_no_depth(const lab_model_config *config, locus_error *
         return LOCUS_OK;
     return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "stochastic_depth",
                     "stochastic_depth is %g, but %s has none: set it to 0", config->stochastic_depth,
-                    lab_architecture_of(config)->phrase);
+                    config->architecture->phrase);
 }
 
 /* What only some architectures have. */
 static locus_status check_parts(const lab_model_config *config, locus_error *error) {
-    const lab_architecture_class *class = lab_architecture_of(config);
+    const lab_architecture *class = config->architecture;
     const bool logits = class->vocabulary && !class->classes; /* over tokens */
     const struct {
         const char *name;
@@ -169,15 +117,14 @@ static locus_status check_parts(const lab_model_config *config, locus_error *err
 }
 
 static locus_status check_part_sizes(const lab_model_config *config, locus_error *error) {
-    const lab_architecture_class *class = lab_architecture_of(config);
-    const bool images = !class->vocabulary;
+    const lab_architecture *class = config->architecture;
     const size_bounds sizes[] = {{"vocabulary", config->vocabulary, class->vocabulary ? 2 : 0, MOST_SIZE},
                                  {"encoder_layers", config->encoder_layers, class->encoder ? 1 : 0, MOST_LAYERS},
                                  {"decoder_layers", config->decoder_layers, class->decoder ? 1 : 0, MOST_LAYERS},
                                  {"tree_arity", config->tree_arity, 0, MOST_SIZE},
                                  {"classes", config->classes, class->classes ? 2 : 0, MOST_SIZE},
-                                 {"image_side", images ? config->image_side : LEAST_SIDE, LEAST_SIDE, MOST_SIDE},
-                                 {"image_channels", images ? config->image_channels : 1, 1, MOST_CHANNELS},
+                                 {"image_side", class->images ? config->image_side : LEAST_SIDE, LEAST_SIDE, MOST_SIDE},
+                                 {"image_channels", class->images ? config->image_channels : 1, 1, MOST_CHANNELS},
                                  {"token_types", config->token_types, 0, MOST_SIZE},
                                  {"embedding_norm", config->embedding_norm, 0, 1}};
     return check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
@@ -188,6 +135,8 @@ locus_status lab_model_config_check(const lab_model_config *config, locus_error 
                                  {"heads", config->heads, 1, config->dim},
                                  {"kv_heads", config->kv_heads, 0, config->heads},
                                  {"feed_forward", config->feed_forward, 1, MOST_SIZE}};
+    if (config->architecture == NULL)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "architecture", "no architecture is given");
     locus_status status = check_choices(config, error);
     if (status == LOCUS_OK)
         status = check_parts(config, error);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A model's life: layers, parameters, the encodings' bindings. */
 #include "io/fail.h"
-#include "model/architecture.h"
 #include "model/token_positions.h"
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +60,7 @@ static locus_status encodings_allocate(lab_model *model, locus_error *error) {
 
 static locus_status encodings_create(lab_model *model, locus_error *error) {
     const lab_model_config *config = &model->config;
-    const lab_architecture_class *class = lab_architecture_of(config);
+    const lab_architecture *class = config->architecture;
     locus_status status = locus_pattern_parse(config->encoding, &model->pattern, error);
     if (status == LOCUS_OK)
         status = encodings_allocate(model, error);
@@ -78,8 +77,7 @@ static locus_status encodings_create(lab_model *model, locus_error *error) {
         own->first = model->position_count;
         const locus_group *group = locus_encoding_group(own->encoding);
         model->group = model->group != NULL ? model->group : group;
-        status =
-            class->vocabulary ? lab_positions_check_group(config, group, error) : lab_image_group_check(group, error);
+        status = class->images ? lab_image_group_check(group, error) : lab_positions_check_group(config, group, error);
         if (status == LOCUS_OK)
             status = locus_encoding_parameter_count(own->encoding, &model->shape, &own->count, error);
         model->position_count += own->count;
@@ -157,7 +155,8 @@ locus_status lab_model_create(lab_model **model, const lab_model_config *config,
     made->config.encoding = NULL;
     size_t length = strlen(config->encoding) + 1;
     made->encoding_text = malloc(length);
-    if (made->encoding_text == NULL) {
+    made->part = calloc(1, config->architecture->part_size + 1);
+    if (made->encoding_text == NULL || made->part == NULL) {
         status = lab_fail_memory(error, "the model");
         goto done;
     }
@@ -212,6 +211,7 @@ void lab_model_destroy(lab_model **handle) {
     free(model->position_gradients);
     free(model->values);
     free(model->gradients);
+    free(model->part);
     free(model->encoding_text);
     free(model);
 }

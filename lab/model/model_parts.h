@@ -3,11 +3,10 @@
 #ifndef LAB_MODEL_PARTS_H
 #define LAB_MODEL_PARTS_H
 
+#include "model/architecture.h"
 #include "model/arena.h"
-#include "model/model.h"
 #include "model/stack.h"
 #include "nn/convolution.h"
-#include "nn/pooling.h"
 
 enum { LAB_TOKEN_START = 0 }; /* the end token is vocabulary − 1 */
 
@@ -43,33 +42,9 @@ typedef struct lab_encoding {
     size_t first, count; /* its tensors among the model's position_values */
 } lab_encoding;
 
-/* What an image classifier has before and behind its encoder, and what a batch of n images, T tokens, needs. */
-typedef struct lab_image_part {
-    lab_convolution convolution;
-    lab_pooling pooling;
-    const float *pixels; /* the batch's */
-    size_t *offsets;     /* [n + 1], of tokens */
-    uint8_t *places;     /* [T, D], of the convolution */
-    float *shares;       /* [T] */
-    float *kernel_sums;  /* [chunks, the convolution's weights] */
-} lab_image_part;
-
-/* What a text classifier has before and behind its encoder, and what a batch of n sequences, T tokens, needs. */
-typedef struct lab_text_part {
-    float *types, *types_gradient; /* [token_types, D]; NULL: there are none */
-    lab_norm embedding_norm;       /* gain NULL: there is none */
-    lab_linear pooler;             /* weight NULL: there is none */
-    size_t samples;                /* n */
-    const size_t *offsets;         /* [n + 1], the batch's */
-    int32_t *token_types;          /* [T], with types */
-    float *embedded;               /* [T, D], with an embedding norm: what it reads */
-    float *mean, *inverse;         /* [T], likewise */
-    float *rows, *rows_gradient;   /* [n, D]: what is taken of each sequence; without a pooler the head's own */
-    float *sums;                   /* [chunks of samples, classes + D]: of bias gradients */
-} lab_text_part;
-
-/* What both classifiers end with: logits = pooled Wᵀ + b, n samples. */
+/* What classifiers end with: logits = pooled Wᵀ + b, n samples. */
 typedef struct lab_class_head {
+    lab_linear pooler; /* before it, tanh(V x + c); weight NULL: there is none */
     lab_linear classifier;
     const int32_t *labels;           /* the batch's, or NULL: logits are all that is wanted */
     float *pooled, *pooled_gradient; /* [n, D] */
@@ -97,14 +72,14 @@ struct lab_model {
     locus_tensor *position_values, *position_gradients; /* views of the encodings' own */
     size_t position_count, position_elements;
 
+    lab_convolution convolution; /* images → tokens; weight NULL: there is none */
     lab_stack encoder, decoder;
-    lab_image_part image;
-    lab_text_part text;
     lab_class_head head;
     lab_linear output;         /* decoder: logits = y Wᵀ; its weight may be the embedding */
     uint16_t *rounded_weights; /* what bfloat16 products read of all linear layers; NULL: there are none */
     lab_arena arena;           /* activations */
     lab_step_buffers step;
+    void *part;                       /* what only its architecture has */
     locus_workspace workspace;        /* of attention and apply; owned */
     float loss_scale;                 /* 1 / predicted tokens, 1 if summed, 0 without gradients */
     bool summed;                      /* the pass wants gradients of sums */
@@ -119,6 +94,19 @@ locus_status lab_model_config_check(const lab_model_config *config, locus_error 
 /* parameters.c: fills table, counts and the stacks' layers; pointers only if model->values is there. */
 locus_status lab_parameters_declare(lab_model *model, locus_error *error);
 void lab_parameters_initialise(lab_model *model, uint64_t seed);
+
+/* What architectures declare: the next tensor, [rows, columns], or [rows] if columns is 0, which begins with this
+ * deviation (lab_parameter); the token embedding E, and what an output y Eᵀ that is tied to it is; "<name>.weight" and
+ * ".bias" of a LayerNorm, and of a linear layer that reads rows of the model's dimension; a stack's layers. */
+typedef struct lab_declaration lab_declaration;
+typedef struct lab_slot {
+    float *value, *gradient;
+} lab_slot;
+lab_slot lab_declare(lab_declaration *d, const char *name, size_t rows, size_t columns, double deviation);
+lab_linear lab_declare_embedding(lab_declaration *d);
+lab_norm lab_declare_norm(lab_declaration *d, const char *name);
+lab_linear lab_declare_dense(lab_declaration *d, const char *name, size_t outputs);
+void lab_declare_stack(lab_declaration *d, const char *name, lab_stack *stack);
 
 /* rounded_weights.c: gives the layers of a model with bfloat16 products what these read; fills it from the weights as
  * they are now. Neither does anything in float32. */
@@ -136,6 +124,13 @@ typedef struct lab_batch_size {
     bool backward;
 } lab_batch_size;
 locus_status lab_activations_fit(lab_model *model, const lab_batch_size *size, locus_error *error);
+/* What architectures place: a stack, whose activations are kept or take turns; the buffers of gradients, which two
+ * stacks share that come one after the other (`other` may be `one`); what predictions need, what classifiers end with,
+ * of whose samples `chunks` have a loss each. */
+void lab_place_stack(lab_arena *arena, lab_stack *stack, bool keep);
+void lab_place_gradients(lab_arena *arena, lab_stack *one, lab_stack *other);
+void lab_place_predictions(lab_arena *arena, lab_model *model, const lab_batch_size *size);
+void lab_place_class_head(lab_arena *arena, lab_model *model, const lab_batch_size *size, size_t chunks);
 locus_status lab_workspace_fit(lab_model *model, size_t bytes, locus_error *error);
 
 /* places.c: plans of every encoding that the stack's layers have, for tokens at these positions and with the present
@@ -212,13 +207,5 @@ void lab_class_probabilities(const lab_model *model, size_t samples, float *prob
 locus_status lab_image_positions_make(const lab_model *model, locus_positions **positions, size_t images, size_t tokens,
                                       locus_error *error);
 locus_status lab_image_group_check(const locus_group *group, locus_error *error);
-
-/* One batch: the architectures' parts of lab_model_train and lab_model_evaluate. Dropout has been armed. */
-typedef locus_status lab_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass,
-                                   lab_score *score, locus_error *error);
-lab_batch_run lab_pair_batch_run;    /* architectures/encoder_decoder.c */
-lab_batch_run lab_image_batch_run;   /* image_classifier.c */
-lab_batch_run lab_decoder_batch_run; /* decoder.c */
-lab_batch_run lab_text_batch_run;    /* text_classifier.c */
 
 #endif

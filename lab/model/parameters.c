@@ -3,8 +3,8 @@
  * values.
  *
  * Weights: uniform in ±sqrt(6 / (in + out)) (Glorot and Bengio 2010), each of query, key and value by itself. Biases
- * 0, gains 1. Embedding: N(0, 1/D), N(0, 1) or N(0, 0.02²); token types: N(0, 0.02²). Convolution: N(0, 2 / in), which
- * keeps the size of what a rectifier passes (He et al. 2015). The encodings draw their own. */
+ * 0, gains 1. Embedding: N(0, 1/D), N(0, 1) or N(0, 0.02²). Other tensors that begin as normal numbers come with their
+ * deviation. The encodings draw their own. */
 #include "io/fail.h"
 #include "io/folder.h"
 #include "model/model_parts.h"
@@ -13,23 +13,18 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct declaration {
+struct lab_declaration {
     lab_model *model;
     bool place; /* false: only count */
     size_t count, elements;
-} declaration;
+};
 
-typedef struct slot {
-    float *value, *gradient;
-} slot;
-
-/* The next tensor: [rows, columns], or [rows] if columns is 0. */
-static slot declare(declaration *d, size_t rows, size_t columns, const char *format, ...)
+static lab_slot declare(lab_declaration *d, size_t rows, size_t columns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static slot declare(declaration *d, size_t rows, size_t columns, const char *format, ...) {
+static lab_slot declare(lab_declaration *d, size_t rows, size_t columns, const char *format, ...) {
     size_t count = columns ? rows * columns : rows;
-    slot at = {NULL, NULL};
+    lab_slot at = {NULL, NULL};
     if (d->place) {
         at.value = d->model->values + d->elements;
         at.gradient = d->model->gradients + d->elements;
@@ -49,9 +44,16 @@ static slot declare(declaration *d, size_t rows, size_t columns, const char *for
     return at;
 }
 
-static lab_norm declare_norm(declaration *d, const char *name) {
+lab_slot lab_declare(lab_declaration *d, const char *name, size_t rows, size_t columns, double deviation) {
+    const lab_slot at = declare(d, rows, columns, "%s", name);
+    if (d->place)
+        d->model->parameters[d->count - 1].deviation = deviation;
+    return at;
+}
+
+lab_norm lab_declare_norm(lab_declaration *d, const char *name) {
     size_t D = d->model->config.dim;
-    slot gain = declare(d, D, 0, "%s.weight", name), shift = declare(d, D, 0, "%s.bias", name);
+    lab_slot gain = declare(d, D, 0, "%s.weight", name), shift = declare(d, D, 0, "%s.bias", name);
     return (lab_norm){gain.value, shift.value, gain.gradient, shift.gradient, d->model->config.norm_epsilon};
 }
 
@@ -62,23 +64,24 @@ typedef struct part {
 } part;
 
 /* Linear layers `parts` (one to three) with the same input; `prefix` stands before their names. */
-static lab_linear declare_linear(declaration *d, const char *prefix, const part *parts, size_t count, size_t inputs) {
+static lab_linear declare_linear(lab_declaration *d, const char *prefix, const part *parts, size_t count,
+                                 size_t inputs) {
     lab_linear linear = {.inputs = inputs};
     for (size_t i = 0; i < count; ++i) {
-        slot weight = declare(d, parts[i].outputs, inputs, "%s%s.weight", prefix, parts[i].name);
+        lab_slot weight = declare(d, parts[i].outputs, inputs, "%s%s.weight", prefix, parts[i].name);
         linear.outputs += parts[i].outputs;
         if (i == 0)
             linear.weight = weight.value, linear.weight_gradient = weight.gradient;
     }
     for (size_t i = 0; i < count; ++i) {
-        slot bias = declare(d, parts[i].outputs, 0, "%s%s.bias", prefix, parts[i].name);
+        lab_slot bias = declare(d, parts[i].outputs, 0, "%s%s.bias", prefix, parts[i].name);
         if (i == 0)
             linear.bias = bias.value, linear.bias_gradient = bias.gradient;
     }
     return linear;
 }
 
-static void declare_sublayer(declaration *d, const char *layer, const lab_stack *stack, lab_sublayer *sublayer) {
+static void declare_sublayer(lab_declaration *d, const char *layer, const lab_stack *stack, lab_sublayer *sublayer) {
     const size_t D = stack->dim, F = stack->feed_forward, K = stack->kv_dim;
     const part projections[] = {{"query", D}, {"key", K}, {"value", K}}, output = {"output", D}, up = {"up", F},
                down = {"down", D};
@@ -97,28 +100,28 @@ static void declare_sublayer(declaration *d, const char *layer, const lab_stack 
     sublayer->output = declare_linear(d, prefix, &output, 1, D);
 }
 
-static void declare_stack(declaration *d, const char *name, lab_stack *stack) {
+void lab_declare_stack(lab_declaration *d, const char *name, lab_stack *stack) {
     const size_t per_layer = stack->layer_sublayers;
     bool before = d->model->config.norm == LAB_NORM_BEFORE;
     char text[64];
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
         (void)snprintf(text, sizeof text, "%s.%zu.norm%zu", name, s / per_layer, s % per_layer + 1);
-        stack->joins[before ? s : s + 1].norm = declare_norm(d, text);
+        stack->joins[before ? s : s + 1].norm = lab_declare_norm(d, text);
         (void)snprintf(text, sizeof text, "%s.%zu", name, s / per_layer);
         declare_sublayer(d, text, stack, &stack->sublayers[s]);
     }
     (void)snprintf(text, sizeof text, "%s.norm", name);
     if (before)
-        stack->joins[stack->sublayer_count].norm = declare_norm(d, text);
+        stack->joins[stack->sublayer_count].norm = lab_declare_norm(d, text);
 }
 
 /* A tensor of an encoding, of any rank; entered by hand, with a view for the library. */
-static void declare_position(declaration *d, size_t index, const char *prefix, const locus_parameter *parameter) {
+static void declare_position(lab_declaration *d, size_t index, const char *prefix, const locus_parameter *parameter) {
     lab_model *model = d->model;
     size_t count = 1;
     for (size_t r = 0; r < parameter->rank; ++r)
         count *= (size_t)parameter->shape[r];
-    slot at = declare(d, count, 0, "position.%s%s", prefix, parameter->name);
+    lab_slot at = declare(d, count, 0, "position.%s%s", prefix, parameter->name);
     if (!d->place)
         return;
     lab_parameter *entry = &model->parameters[d->count - 1];
@@ -130,7 +133,7 @@ static void declare_position(declaration *d, size_t index, const char *prefix, c
 }
 
 /* Names tell encodings apart if the pattern has several. */
-static locus_status declare_encoding(declaration *d, size_t index, locus_error *error) {
+static locus_status declare_encoding(lab_declaration *d, size_t index, locus_error *error) {
     const lab_model *model = d->model;
     const lab_encoding *own = &model->encodings[index];
     char prefix[24] = "";
@@ -146,82 +149,24 @@ static locus_status declare_encoding(declaration *d, size_t index, locus_error *
     return LOCUS_OK;
 }
 
-static void declare_embedding(declaration *d, lab_model *model) {
-    slot embedding = declare(d, model->config.vocabulary, model->config.dim, "embedding.weight");
-    model->embedding = embedding.value;
-    model->embedding_gradient = embedding.gradient;
+lab_linear lab_declare_embedding(lab_declaration *d) {
+    lab_model *model = d->model;
+    const size_t V = model->config.vocabulary, D = model->config.dim;
+    const double deviations[] = {
+        [LAB_EMBEDDING_SCALED] = 1.0 / sqrt((double)D), [LAB_EMBEDDING_UNIT] = 1.0, [LAB_EMBEDDING_PLAIN] = 0.02};
+    const lab_slot own = lab_declare(d, "embedding.weight", V, D, deviations[model->config.embedding_init]);
+    model->embedding = own.value;
+    model->embedding_gradient = own.gradient;
+    return (lab_linear){.inputs = D, .outputs = V, .weight = own.value, .weight_gradient = own.gradient};
 }
 
-/* logits = y Eᵀ, until it gets a weight of its own. */
-static void tie_output(lab_model *model) {
-    model->output = (lab_linear){.inputs = model->config.dim,
-                                 .outputs = model->config.vocabulary,
-                                 .weight = model->embedding,
-                                 .weight_gradient = model->embedding_gradient};
-}
-
-static void declare_encoder_decoder(declaration *d, lab_model *model) {
-    declare_embedding(d, model);
-    tie_output(model);
-    declare_stack(d, "encoder", &model->encoder);
-    declare_stack(d, "decoder", &model->decoder);
-}
-
-/* A linear layer of the model's dimension. */
-static lab_linear declare_dense(declaration *d, const char *name, size_t outputs) {
+lab_linear lab_declare_dense(lab_declaration *d, const char *name, size_t outputs) {
     return declare_linear(d, "", &(part){name, outputs}, 1, d->model->config.dim);
 }
 
-static void declare_image_classifier(declaration *d, lab_model *model) {
-    const lab_model_config *config = &model->config;
-    const slot kernel = declare(d, config->dim, config->image_channels * LAB_CONVOLUTION_TAPS, "convolution.weight");
-    model->image.convolution = (lab_convolution){.channels = config->image_channels,
-                                                 .side = config->image_side,
-                                                 .filters = config->dim,
-                                                 .weight = kernel.value,
-                                                 .weight_gradient = kernel.gradient};
-    declare_stack(d, "encoder", &model->encoder);
-    const slot weight = declare(d, 1, config->dim, "pooling.weight"), bias = declare(d, 1, 0, "pooling.bias");
-    model->image.pooling = (lab_pooling){config->dim, weight.value, bias.value, weight.gradient, bias.gradient};
-    model->head.classifier = declare_dense(d, "classifier", config->classes);
-}
-
-static void declare_decoder(declaration *d, lab_model *model) {
-    declare_embedding(d, model);
-    declare_stack(d, "decoder", &model->decoder);
-    lab_linear *output = &model->output;
-    tie_output(model);
-    if (model->config.output == LAB_OUTPUT_OWN) {
-        const slot own = declare(d, output->outputs, output->inputs, "output.weight");
-        output->weight = own.value, output->weight_gradient = own.gradient;
-    }
-}
-
-static void declare_text_classifier(declaration *d, lab_model *model) {
-    const lab_model_config *config = &model->config;
-    lab_text_part *text = &model->text;
-    declare_embedding(d, model);
-    if (config->token_types > 0) {
-        const slot types = declare(d, config->token_types, config->dim, "types.weight");
-        text->types = types.value, text->types_gradient = types.gradient;
-    }
-    if (config->embedding_norm)
-        text->embedding_norm = declare_norm(d, "embedding_norm");
-    declare_stack(d, "encoder", &model->encoder);
-    if (config->head == LAB_HEAD_POOLER)
-        text->pooler = declare_dense(d, "pooler", config->dim);
-    model->head.classifier = declare_dense(d, "classifier", config->classes);
-}
-
 locus_status lab_parameters_declare(lab_model *model, locus_error *error) {
-    declaration d = {.model = model, .place = model->values != NULL};
-    static void (*const declare_parts[])(declaration *, lab_model *) = {
-        [LAB_ENCODER_DECODER] = declare_encoder_decoder,
-        [LAB_IMAGE_CLASSIFIER] = declare_image_classifier,
-        [LAB_DECODER] = declare_decoder,
-        [LAB_TEXT_CLASSIFIER] = declare_text_classifier,
-    };
-    declare_parts[model->config.architecture](&d, model);
+    lab_declaration d = {.model = model, .place = model->values != NULL};
+    model->config.architecture->declare(&d, model);
     model->position_elements = 0;
     for (size_t i = 0; i < model->encoding_count; ++i) {
         locus_status status = declare_encoding(&d, i, error);
@@ -244,21 +189,14 @@ static void draw_uniform(float *value, size_t count, double bound, const locus_r
     }
 }
 
-static void draw_normal(const lab_parameter *p, double deviation, const locus_random *random) {
+static void draw_normal(const lab_parameter *p, const locus_random *random) {
     for (size_t i = 0; i < p->count; ++i)
-        p->value[i] = (float)(deviation * locus_random_normal(random, i));
+        p->value[i] = (float)(p->deviation * locus_random_normal(random, i));
 }
 
-static void initialise_tensor(const lab_model *model, lab_parameter *p, const locus_random *random) {
-    if (p->value == model->embedding) {
-        const double deviations[] = {[LAB_EMBEDDING_SCALED] = 1.0 / sqrt((double)model->config.dim),
-                                     [LAB_EMBEDDING_UNIT] = 1.0,
-                                     [LAB_EMBEDDING_PLAIN] = 0.02};
-        draw_normal(p, deviations[model->config.embedding_init], random);
-    } else if (p->value == model->text.types) {
-        draw_normal(p, 0.02, random);
-    } else if (p->value == model->image.convolution.weight) {
-        draw_normal(p, sqrt(2.0 / (double)p->shape[1]), random);
+static void initialise_tensor(lab_parameter *p, const locus_random *random) {
+    if (p->deviation > 0.0) {
+        draw_normal(p, random);
     } else if (p->rank == 2) {
         draw_uniform(p->value, p->count, sqrt(6.0 / (double)(p->shape[0] + p->shape[1])), random);
     } else {
@@ -272,6 +210,6 @@ void lab_parameters_initialise(lab_model *model, uint64_t seed) {
     size_t own = model->parameter_count - model->position_count; /* the encodings' come last */
     for (size_t i = 0; i < own; ++i) {
         locus_random random = {seed, LAB_PURPOSE_INITIALISE, (uint32_t)i};
-        initialise_tensor(model, &model->parameters[i], &random);
+        initialise_tensor(&model->parameters[i], &random);
     }
 }

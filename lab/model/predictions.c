@@ -98,6 +98,7 @@ static void samples_count(const lab_step_buffers *step, lab_score *score) {
 void lab_predictions_score(lab_model *model, size_t samples, lab_score *score) {
     const size_t rows = model->decoder.tokens, most = lab_slab_rows(model, rows);
     *score = (lab_score){.tokens = rows, .samples = samples, .sample_correct = score->sample_correct};
+    score->read_only = model->encoder.tokens;
     for (size_t first = 0; first < rows; first += most)
         score->loss += slab_run(&(slab){model, {first, rows - first < most ? rows - first : most}});
     samples_count(&model->step, score);

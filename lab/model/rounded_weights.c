@@ -34,11 +34,11 @@ static void visit_stack(const lab_stack *stack, matrix_visit *call, void *contex
 }
 
 static void visit_all(lab_model *model, matrix_visit *call, void *context) {
-    lab_convolution *convolution = &model->image.convolution;
+    lab_convolution *convolution = &model->convolution;
     visit_stack(&model->encoder, call, context);
     visit_stack(&model->decoder, call, context);
     visit_linear(&model->output, call, context);
-    visit_linear(&model->text.pooler, call, context);
+    visit_linear(&model->head.pooler, call, context);
     visit_linear(&model->head.classifier, call, context);
     if (convolution->weight == NULL)
         return;

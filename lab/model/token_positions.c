@@ -4,7 +4,6 @@
 #include "model/token_positions.h"
 
 #include "io/fail.h"
-#include "model/architecture.h"
 #include <stdlib.h>
 
 locus_status lab_token_places_create(lab_token_places *places, size_t sequences, const size_t *offsets,
@@ -245,7 +244,7 @@ locus_status lab_batch_check_trees(const lab_model *model, const lab_batch *batc
     const size_t arity = model->config.tree_arity;
     if (arity == 0)
         return LOCUS_OK;
-    const bool shared = lab_architecture_of(&model->config)->classes;
+    const bool shared = model->config.architecture->classes;
     const locus_status status = check_trees(&(tree_rule){"input", arity, shared}, batch, false, error);
     return status == LOCUS_OK && targets ? check_trees(&(tree_rule){"target", arity, false}, batch, true, error)
                                          : status;

@@ -3,6 +3,7 @@
  * and rope's ladder for as many pairs in grey. */
 #include "figures/figure.h"
 #include "io/fail.h"
+#include "model/architecture.h"
 #include "page/chart_draw.h"
 #include "page/page.h"
 #include "page/report.h"
@@ -149,7 +150,7 @@ static locus_status put_row(lab_page *page, const lab_summary_row *row, const ch
         drawn = lab_fail(error, status, NULL, "%s", reason.message);
     } else if (status == LOCUS_OK && spectrum.count > 0) {
         fputs((*shown)++ == 0 ? "<figure data-save=\"charts\">\n" : "", page->file);
-        if (lab_model_get_config(model)->architecture == LAB_IMAGE_CLASSIFIER)
+        if (lab_model_get_config(model)->architecture->images)
             name_axes(&spectrum);
         drawn = draw_encoding(page, &spectrum, row, id, error);
     }

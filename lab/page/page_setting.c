@@ -117,7 +117,7 @@ static void put_model(lab_page *page, const lab_summary_section *section, const 
                has(config, "pretrained_digest")
                    ? "pretrained encoder ({pretrained_digest}), {encoder_layers} layers, dimension {dim}, {heads} "
                      "heads, feed-forward {feed_forward}; a classifier behind its {pool|first} token"
-                   : lab_architecture_at((lab_architecture) class->architecture)->described);
+                   : class->architecture->described);
     if (has(config, "stochastic_depth") || has(config, "label_smoothing")) {
         put_filled(
             page, config, "Regularisation",

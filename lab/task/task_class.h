@@ -14,6 +14,7 @@
 #include "task/task_option.h"
 
 struct cJSON;
+struct lab_architecture;
 struct lab_outcome;
 struct lab_portrait;
 struct lab_portrait_request;
@@ -144,7 +145,7 @@ struct lab_task_class {
     const char *name; /* what its tasks are on: "words" */
     const lab_task *tasks;
     size_t task_count;
-    int architecture;     /* lab_architecture (model/model.h) that reads it */
+    const struct lab_architecture *architecture; /* which reads it (model/architecture.h) */
     const char *compared; /* the published table whose encodings are compared where nobody names any; NULL: none */
 
     /* Its own options, and those of its kind's tasks that differ in them. */

@@ -10,15 +10,16 @@
 #include <stddef.h>
 
 typedef enum lab_option_type {
-    LAB_OPTION_TASK,      /* const lab_task *, as its name */
-    LAB_OPTION_TEXT,      /* const char *, borrowed */
-    LAB_OPTION_SIZE,      /* size_t */
-    LAB_OPTION_COUNT,     /* uint64_t */
-    LAB_OPTION_SEED,      /* uint64_t, in JSON a text: a double would cut it at 53 bits */
-    LAB_OPTION_REAL,      /* double */
-    LAB_OPTION_NAMED,     /* an enumeration */
-    LAB_OPTION_ATTENTION, /* the text of a kind of attention */
-    LAB_OPTION_LIST       /* numbers; on the command line alone */
+    LAB_OPTION_TASK,         /* const lab_task *, as its name */
+    LAB_OPTION_TEXT,         /* const char *, borrowed */
+    LAB_OPTION_SIZE,         /* size_t */
+    LAB_OPTION_COUNT,        /* uint64_t */
+    LAB_OPTION_SEED,         /* uint64_t, in JSON a text: a double would cut it at 53 bits */
+    LAB_OPTION_REAL,         /* double */
+    LAB_OPTION_NAMED,        /* an enumeration */
+    LAB_OPTION_ATTENTION,    /* the text of a kind of attention */
+    LAB_OPTION_ARCHITECTURE, /* the kind's, as its name */
+    LAB_OPTION_LIST          /* numbers; on the command line alone */
 } lab_option_type;
 
 enum {

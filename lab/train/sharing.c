@@ -3,7 +3,6 @@
 #include "train/sharing.h"
 
 #include "io/fail.h"
-#include "model/architecture.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,7 +47,6 @@ static locus_status return_gradients(const lab_sharing *sharing, lab_model *mode
 
 static locus_status shard_compute(const lab_sharing *sharing, const lab_shared_step *step, size_t shard,
                                   lab_vote *total, locus_error *error) {
-    const lab_model_config *config = lab_model_get_config(step->model);
     const lab_shard_key key = {step->seed, (uint32_t)step->step, (uint32_t)shard, shared(sharing)};
     const lab_batch *batch;
     lab_score score = {0};
@@ -61,7 +59,7 @@ static locus_status shard_compute(const lab_sharing *sharing, const lab_shared_s
         return status;
     total->sum = score.loss;
     total->counts[0] += score.tokens;
-    total->counts[1] += batch->samples == 0 ? 0 : lab_architecture_of(config)->read_only(config, batch);
+    total->counts[1] += score.read_only;
     return LOCUS_OK;
 }
 

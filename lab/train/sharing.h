@@ -43,7 +43,7 @@ typedef struct lab_shared_step {
 
 typedef struct lab_shared_score {
     double loss, norm;        /* of the whole batch: summed; of the mean's gradient */
-    size_t tokens, read_only; /* predicted; read beside these (model/architecture.h) */
+    size_t tokens, read_only; /* predicted; read beside these */
 } lab_shared_score;
 
 /* Computes, updates and gathers; all ranks get the same score, and fail alike: NUMERIC with the argument "loss" or

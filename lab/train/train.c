@@ -9,7 +9,6 @@
 
 #include "io/clock.h"
 #include "io/fail.h"
-#include "model/architecture.h"
 #include "train/machine.h"
 #include "train/session.h"
 
@@ -71,7 +70,6 @@ static locus_status shared_step(lab_session *session, lab_shared_score *score, l
 
 static locus_status whole_step(lab_session *session, lab_shared_score *sums, locus_error *error) {
     const lab_training_state *state = &session->state;
-    const lab_architecture_class *class = lab_architecture_of(&session->config.model);
     const lab_batch *batch;
     lab_score score = {0};
     locus_status status = lab_feed_step(&session->feed, state->step, &batch, error);
@@ -82,8 +80,7 @@ static locus_status whole_step(lab_session *session, lab_shared_score *sums, loc
         return not_finite(session, state->step + 1, "the loss", error);
     if (status != LOCUS_OK)
         return status;
-    *sums = (lab_shared_score){
-        .loss = score.loss, .tokens = score.tokens, .read_only = class->read_only(&session->config.model, batch)};
+    *sums = (lab_shared_score){.loss = score.loss, .tokens = score.tokens, .read_only = score.read_only};
     status = lab_optimizer_step(&session->optimizer, session->rate, lab_model_values(session->model),
                                 lab_model_gradients(session->model), &sums->norm, error);
     if (status == LOCUS_ERROR_NUMERIC)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation of the laboratory's way from a data set to scores fails once, one after another: each failure is
  * told as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. */
+#include "model/architecture.h"
 #include "model/attention_maps.h"
-#include "model/model.h"
 #include "sanitized.h"
 #include "task/listops/listops.h"
 #include "train/feed/batch.h"
@@ -56,7 +56,7 @@ static locus_status images_way(const way *how, locus_error *error) {
     static float normalised[PIXELS], probabilities[IMAGES * CLASSES];
     const lab_dataset set = {.samples = IMAGES, .images = {IMAGES, 3, SIDE, CLASSES, pixels, labels, NULL}};
     const lab_scoring scoring = {.batch = 3, .phase = "dev"};
-    lab_model_config config = lab_model_image_default();
+    lab_model_config config = lab_image_classifier.defaults;
     lab_model *model = NULL;
     lab_score score = {0};
     config.dim = 24, config.heads = 2, config.feed_forward = 16, config.encoder_layers = 3;
@@ -70,7 +70,7 @@ static locus_status images_way(const way *how, locus_error *error) {
     if (status == LOCUS_OK)
         status = lab_train_score(model, &set, &scoring, &score, NULL, error);
     if (status == LOCUS_OK)
-        status = lab_model_classify(model, normalised, IMAGES, probabilities, error);
+        status = lab_model_classify(model, &(lab_batch){.samples = IMAGES, .images = normalised}, probabilities, error);
     lab_model_destroy(&model);
     return status;
 }
@@ -117,7 +117,7 @@ static locus_status trees_way(const way *how, locus_error *error) {
     lab_task_options options = lab_task_default(task);
     options.trees.depth_mean = 2.0;
     const lab_draw draw = {task, &options, LAB_SET_TEST, TREES, 5};
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     lab_dataset set;
     lab_model *model = NULL;
     config.vocabulary = lab_task_vocabulary(task, &options);
@@ -169,7 +169,7 @@ static locus_status decoder_way(const way *how, locus_error *error) {
                                        .output_offsets = output_offsets,
                                        .lengths = lengths,
                                        .sampling = &sampling};
-    lab_model_config config = lab_model_decoder_default();
+    lab_model_config config = lab_decoder.defaults;
     lab_model *model = NULL;
     config.vocabulary = 10;
     config.dim = 24, config.heads = 2, config.feed_forward = 16, config.decoder_layers = 2;
@@ -190,7 +190,7 @@ static locus_status maps_way(const way *how, locus_error *error) {
     static const int32_t input[] = {1, 2, 3, 4}, target[] = {2, 1};
     const lab_batch batch = {
         .samples = 1, .input_offsets = inputs, .target_offsets = targets, .input = input, .target = target};
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     lab_model *model = NULL;
     lab_attention_maps maps = {0};
     config.vocabulary = 6;
@@ -255,7 +255,7 @@ static locus_status expressions_way(const way *how, locus_error *error) {
     const lab_task_options options = {.expressions = {.depth = 3, .arguments = 3, .shortest = 0, .longest = 20}};
     const lab_draw draw = {task, &options, LAB_SET_TRAIN, 5, 2};
     const lab_scoring scoring = {.task = task, .options = &options, .batch = 3, .phase = "dev"};
-    lab_model_config config = lab_model_classifier_default();
+    lab_model_config config = lab_text_classifier.defaults;
     lab_model *model = NULL;
     lab_score score = {0};
     lab_dataset set;

@@ -2,6 +2,7 @@
 /* Reads the golden file, puts the encoder's files where the library looks, and compares states and losses. */
 #include "bert_case.h"
 #include "io/file.h"
+#include "model/architecture.h"
 #include "model/pretrained/pretrained.h"
 #include "unit/scratch_folder.h"
 #include <math.h>
@@ -43,7 +44,7 @@ const char *bert_case_folder(const char *name) {
 lab_model *bert_case_open(const char *folder, const char *more) {
     char encoding[256];
     lab_model *model = NULL;
-    lab_model_config config = lab_model_classifier_default();
+    lab_model_config config = lab_text_classifier.defaults;
     config.classes = 3;
     config.head = LAB_HEAD_POOLER;
     golden_ok(lab_pretrained_config(folder, more, encoding, sizeof encoding, &config, error));

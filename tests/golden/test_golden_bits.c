@@ -6,6 +6,7 @@
  * Small trainings of every family, digests of their losses, gradient norms and scores, against those in
  * training_bits.txt. Bits may also depend on the processor, the compiler, oneDNN and the C library, so there is a block
  * for each kind of machine on which somebody recorded them; on others the test is skipped and prints its block. */
+#include "model/architecture.h"
 #include "planted_store.h"
 #include "text/token_file.h"
 #include "train/configuration/config.h"
@@ -78,7 +79,7 @@ static lab_train_config config_of(const struct bits_case *own) {
     lab_train_config config;
     const lab_task *task = lab_task_find(own->task);
     assert_int_equal(lab_train_config_budget(&config, task, "smoke", LAB_SETUP_PAPER, NULL), LOCUS_OK);
-    const bool images = task->class->architecture == LAB_IMAGE_CLASSIFIER, text = strcmp(own->task, "text") == 0;
+    const bool images = task->class->architecture == &lab_image_classifier, text = strcmp(own->task, "text") == 0;
     config.encoding = own->encoding;
     config.budget = "custom";
     config.model.dim = 24; /* with heads of 12: neither is whole vectors */

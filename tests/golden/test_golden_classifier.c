@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "golden.h"
-#include "model/model.h"
+#include "model/architecture.h"
 
 static double number_of(const char *text) {
     assert_non_null(text);
@@ -28,7 +28,7 @@ static bool says(const golden_file *golden, size_t index, const char *key, const
 }
 
 static lab_model *model_create(const golden_file *golden, size_t index) {
-    lab_model_config config = lab_model_classifier_default();
+    lab_model_config config = lab_text_classifier.defaults;
     config.vocabulary = size_of(golden, "vocabulary");
     config.dim = size_of(golden, "dim");
     config.heads = size_of(golden, "heads");
@@ -104,7 +104,7 @@ static void check_forward(const golden_file *golden, size_t index, lab_model *mo
     golden_ok(lab_model_encode(model, batch, got, got + lab_array_count(encoded), error));
     compare(spec, "encoded", got, encoded, 3e-6);
     compare(spec, "pooled", got + lab_array_count(encoded), pooled, 3e-6);
-    golden_ok(lab_model_classify_tokens(model, batch, got, error));
+    golden_ok(lab_model_classify(model, batch, got, error));
     compare(spec, "probabilities", got, probabilities, 2e-6);
     free(got);
 }

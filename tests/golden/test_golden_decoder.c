@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "golden.h"
-#include "model/model.h"
+#include "model/architecture.h"
 #include "train/optimizer.h"
 
 #define LARGEST_BATCH 64
@@ -35,7 +35,7 @@ static lab_embedding_init embedding_of(const golden_file *golden, size_t index) 
 }
 
 static lab_model *model_create(const golden_file *golden, size_t index) {
-    lab_model_config config = lab_model_decoder_default();
+    lab_model_config config = lab_decoder.defaults;
     config.vocabulary = number_of(golden, "vocabulary");
     config.dim = number_of(golden, "dim");
     config.heads = number_of(golden, "heads");

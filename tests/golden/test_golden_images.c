@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "golden.h"
-#include "model/model.h"
+#include "model/architecture.h"
 #include "train/optimizer.h"
 
 enum { MOST_PROBABILITIES = 64 };
@@ -28,7 +28,7 @@ static size_t size_of(const golden_file *golden, const char *key) {
 }
 
 static lab_model *model_create(const golden_file *golden, size_t index) {
-    lab_model_config config = lab_model_image_default();
+    lab_model_config config = lab_image_classifier.defaults;
     config.dim = size_of(golden, "dim");
     config.heads = size_of(golden, "heads");
     config.feed_forward = size_of(golden, "feed_forward");
@@ -83,7 +83,7 @@ static void check_forward(const golden_file *golden, size_t index, lab_model *mo
     const double plain = *(const double *)golden_array(golden, index, "plain")->data;
     float got[MOST_PROBABILITIES];
     assert_true(lab_array_count(want) <= MOST_PROBABILITIES);
-    golden_ok(lab_model_classify(model, batch.images, batch.samples, got, error));
+    golden_ok(lab_model_classify(model, &batch, got, error));
     compare(golden_text(golden, index, "spec"), got, want->data, lab_array_count(want), 2e-6);
     lab_score score = {0};
     golden_ok(lab_model_evaluate(model, &batch, &score, error));

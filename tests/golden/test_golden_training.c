@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "golden.h"
-#include "model/model.h"
+#include "model/architecture.h"
 #include "train/optimizer.h"
 
 #define LARGEST_BATCH 64
@@ -46,7 +46,7 @@ static void set_dropout(const golden_file *golden, size_t index, lab_model_confi
 static lab_model *model_create(const training_case *own) {
     const golden_file *golden = own->golden;
     const size_t index = own->index;
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     config.tree_arity = own->trees ? number_of(golden, "arity") : 0;
     config.vocabulary = number_of(golden, "vocabulary");
     config.dim = number_of(golden, "dim");

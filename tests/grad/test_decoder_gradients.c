@@ -2,6 +2,7 @@
 /* The decoder's gradients against central differences of its loss (model_differences.h): norms before and after, tied
  * and own outputs, every way to begin an embedding, every kind of encoding, shared heads, linear attention, GELU with
  * label smoothing. Dropout is on: the differences replay it. Sequences are of two tokens and more. */
+#include "model/architecture.h"
 #include "model_differences.h"
 
 static const size_t offsets[] = {0, 7, 9, 18, 21};
@@ -11,7 +12,7 @@ static const lab_batch batch = {.samples = 4, .input_offsets = offsets, .input =
 enum { VOCABULARY = 12 };
 
 static lab_model_config config_make(const char *encoding, lab_norm_place norm) {
-    lab_model_config config = lab_model_decoder_default();
+    lab_model_config config = lab_decoder.defaults;
     config.vocabulary = VOCABULARY;
     config.dim = 24;
     config.heads = 3;

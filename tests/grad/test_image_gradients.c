@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The image classifier's gradients against central differences of its loss: every tensor, for encodings at every site,
  * with label smoothing, and stochastic depth that leaves out some samples or a whole layer. */
+#include "model/architecture.h"
 #include "model_differences.h"
 
 enum { IMAGES = 5, CHANNELS = 3, SIDE = 11, CLASSES = 4 };
@@ -10,7 +11,7 @@ static const int32_t labels[IMAGES] = {1, 0, 3, 2, 1};
 static const lab_batch batch = {.samples = IMAGES, .images = pixels, .labels = labels};
 
 static lab_model_config config_make(const char *encoding) {
-    lab_model_config config = lab_model_image_default();
+    lab_model_config config = lab_image_classifier.defaults;
     config.dim = 24;
     config.heads = 3;
     config.feed_forward = 16;

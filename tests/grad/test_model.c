@@ -4,6 +4,7 @@
  * differences replay it. Norms before and after, both dropout sites of attention, every kind of encoding, encodings
  * that differ between layers, shared heads of keys and values, every kind of attention, GELU with label smoothing,
  * and trees, where encodings on paths and in the flat order stand side by side. */
+#include "model/architecture.h"
 #include "model_differences.h"
 
 static const size_t input_offsets[] = {0, 4, 5, 12, 15}, target_offsets[] = {0, 5, 7, 8, 14};
@@ -28,7 +29,7 @@ static const lab_batch trees = {.samples = 4,
 enum { VOCABULARY = 12 };
 
 static lab_model_config config_make(const char *encoding, lab_norm_place norm) {
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     config.vocabulary = VOCABULARY;
     config.dim = 24;
     config.heads = 3;

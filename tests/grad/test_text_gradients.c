@@ -2,6 +2,7 @@
 /* The text classifier's gradients against central differences of its loss: every tensor, for what stands before and
  * behind its encoder, encodings at every site, norms on either side, dropout and label smoothing. Sequences have
  * different lengths, some end within a chunk of the encoder, and one is a single token. */
+#include "model/architecture.h"
 #include "model_differences.h"
 
 enum { VOCABULARY = 9, CLASSES = 4, SEQUENCES = 6, TOKENS = 41, TYPES = 3 };
@@ -19,7 +20,7 @@ static lab_batch batch_make(bool typed) {
 }
 
 static lab_model_config config_make(const char *encoding) {
-    lab_model_config config = lab_model_classifier_default();
+    lab_model_config config = lab_text_classifier.defaults;
     config.vocabulary = VOCABULARY;
     config.dim = 24;
     config.heads = 3;

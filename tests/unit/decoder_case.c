@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Packs sequences, makes small decoders, and trains and scores them. */
 #include "decoder_case.h"
+#include "model/architecture.h"
 
 #include "train/optimizer.h"
 #include <setjmp.h>
@@ -26,7 +27,7 @@ void decoder_pack(decoder_sequences *own, const size_t *order, size_t count) {
 }
 
 lab_model_config decoder_config(const char *encoding, lab_norm_place norm) {
-    lab_model_config config = lab_model_decoder_default();
+    lab_model_config config = lab_decoder.defaults;
     config.vocabulary = DECODER_VOCABULARY;
     config.dim = 32;
     config.heads = 4;

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "model/architecture.h"
 #include "model/attention_maps.h"
 
 enum { INPUT = 5, TARGET = 4, HEADS = 2, LAYERS = 2 };
@@ -17,13 +18,13 @@ enum { INPUT = 5, TARGET = 4, HEADS = 2, LAYERS = 2 };
 static const int32_t input[INPUT] = {1, 2, 3, 1, 2}, target[TARGET] = {2, 1, 3, 2};
 static const size_t inputs[] = {0, INPUT}, targets[] = {0, TARGET};
 
-static lab_model_config small(lab_architecture architecture) {
-    lab_model_config config = architecture == LAB_DECODER ? lab_model_decoder_default() : lab_model_default();
+static lab_model_config small(const lab_architecture *architecture) {
+    lab_model_config config = architecture == &lab_decoder ? lab_decoder.defaults : lab_encoder_decoder.defaults;
     config.vocabulary = 6;
     config.dim = 16;
     config.heads = HEADS;
     config.feed_forward = 16;
-    config.encoder_layers = architecture == LAB_DECODER ? 0 : LAYERS;
+    config.encoder_layers = architecture == &lab_decoder ? 0 : LAYERS;
     config.decoder_layers = LAYERS;
     config.encoding = "rope";
     return config;
@@ -54,7 +55,7 @@ static void check_rows(const lab_attention_map *map) {
 
 static void three_attentions_of_a_pair(void **state) {
     (void)state;
-    const lab_model_config config = small(LAB_ENCODER_DECODER);
+    const lab_model_config config = small(&lab_encoder_decoder);
     lab_model *model = create(&config);
     const lab_batch batch = {
         .samples = 1, .input_offsets = inputs, .target_offsets = targets, .input = input, .target = target};
@@ -84,7 +85,7 @@ static void three_attentions_of_a_pair(void **state) {
 /* Other tokens, other weights: what is drawn is of this input. A decoder reads all but its last token. */
 static void a_decoder_of_its_own_input(void **state) {
     (void)state;
-    const lab_model_config config = small(LAB_DECODER);
+    const lab_model_config config = small(&lab_decoder);
     lab_model *model = create(&config);
     const int32_t other[INPUT] = {1, 3, 3, 1, 2};
     lab_batch batch = {.samples = 1, .input_offsets = inputs, .input = input};
@@ -109,7 +110,7 @@ static void a_decoder_of_its_own_input(void **state) {
 /* Kinds without a weight for each pair are counted; where there are no others, that is said. */
 static void what_makes_no_weights(void **state) {
     (void)state;
-    lab_model_config config = small(LAB_ENCODER_DECODER);
+    lab_model_config config = small(&lab_encoder_decoder);
     const lab_batch batch = {
         .samples = 1, .input_offsets = inputs, .target_offsets = targets, .input = input, .target = target};
     lab_attention_maps maps;
@@ -121,7 +122,7 @@ static void what_makes_no_weights(void **state) {
     assert_int_equal(maps.count + maps.without, 3 * LAYERS);
     lab_attention_maps_free(&maps);
     lab_model_destroy(&model);
-    config = small(LAB_DECODER);
+    config = small(&lab_decoder);
     assert_int_equal(lab_model_attention(&config, "linear", &error), LOCUS_OK);
     model = create(&config);
     const lab_batch read = {.samples = 1, .input_offsets = inputs, .input = input};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The reader of CIFAR-10: folders and archives give the same bytes, what is cut or bent is named. With LOCUS_CIFAR10
  * (a folder or an archive) in the environment the real images are measured, too. */
-#include "model/model.h"
+#include "model/architecture.h"
 #include "task/images/cifar10.h"
 #include "task/task_class.h"
 #include <math.h>
@@ -60,7 +60,7 @@ static void make_folder(const char *name) {
 static locus_status generate(lab_dataset *set, const char *path, lab_set which, size_t samples, locus_error *error) {
     const lab_task *task = lab_task_find("cifar10");
     assert_non_null(task);
-    assert_int_equal(task->class->architecture, LAB_IMAGE_CLASSIFIER);
+    assert_ptr_equal(task->class->architecture, &lab_image_classifier);
     lab_task_options options = lab_task_default(task);
     options.path = path;
     const lab_draw draw = {task, &options, which, samples, 0};

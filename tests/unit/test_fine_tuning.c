@@ -3,6 +3,7 @@
 #include "golden/bert_case.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "model/architecture.h"
 #include "text/wordpiece.h"
 #include "train/configuration/config.h"
 #include "train/feed/pieces.h"
@@ -285,7 +286,7 @@ static void test_published(void **state) {
         assert_true(config.rate_epochs == 3 && config.patience == 3);
         assert_ptr_equal(config.pretrained, folder);
         assert_true(config.pretrained_digest > 1 && config.pretrained_digest == digest_now(folder));
-        assert_int_equal(config.model.architecture, LAB_TEXT_CLASSIFIER);
+        assert_ptr_equal(config.model.architecture, &lab_text_classifier);
         assert_int_equal(config.model.classes, 10);
         assert_int_equal(config.model.attention_dropout_on, LOCUS_DROPOUT_LOGITS);
         assert_int_equal(config.data.most_pieces, 16); /* the encoder's places */

@@ -21,7 +21,7 @@ static lab_batch batch_of(size_t first, size_t count) {
 }
 
 static lab_model_config config_make(double depth) {
-    lab_model_config config = lab_model_image_default();
+    lab_model_config config = lab_image_classifier.defaults;
     config.dim = 24;
     config.heads = 3;
     config.feed_forward = 40;
@@ -96,7 +96,7 @@ static void test_refusals(void **state) {
         if (strstr(error.message, parts[i]) == NULL)
             fail_msg("case %zu is refused with '%s'", i, error.message);
     }
-    lab_model_config words = lab_model_default();
+    lab_model_config words = lab_encoder_decoder.defaults;
     words.stochastic_depth = 0.1;
     lab_model *model = NULL;
     assert_int_equal(lab_model_create(&model, &words, 5, NULL), LOCUS_ERROR_UNSUPPORTED);
@@ -106,7 +106,7 @@ static void test_calls_refused(void **state) {
     (void)state;
     const lab_model_config config = config_make(0.0);
     lab_model *model = model_make(&config), *words = NULL;
-    lab_model_config other = lab_model_default();
+    lab_model_config other = lab_encoder_decoder.defaults;
     other.dim = 16;
     other.heads = 2;
     other.feed_forward = 8;
@@ -126,7 +126,7 @@ static void test_calls_refused(void **state) {
     assert_int_equal(lab_model_evaluate(model, &batch, &score, &error), LOCUS_ERROR_ARGUMENT);
     assert_int_equal(lab_model_generate(model, &batch, &(lab_generation){0}, &error), LOCUS_ERROR_UNSUPPORTED);
     assert_int_equal(lab_model_create(&words, &other, 5, &error), LOCUS_OK);
-    assert_int_equal(lab_model_classify(words, pixels, 1, probabilities, &error), LOCUS_ERROR_UNSUPPORTED);
+    assert_int_equal(lab_model_classify(words, &batch, probabilities, &error), LOCUS_ERROR_UNSUPPORTED);
     lab_model_destroy(&words);
     lab_model_destroy(&model);
 }
@@ -315,13 +315,15 @@ static void test_evaluation(void **state) {
     const size_t bytes = lab_model_arena_bytes(model);
     assert_true(score.loss == train(plain, &batch, STEP).loss);
     assert_true(lab_model_arena_bytes(plain) > 2 * bytes);
-    assert_int_equal(lab_model_classify(model, pixels, IMAGES, all, &error), LOCUS_OK);
+    assert_int_equal(lab_model_classify(model, &batch, all, &error), LOCUS_OK);
     double loss = 0.0;
     size_t correct = 0;
     for (size_t i = 0; i < IMAGES; ++i) {
         const float *own = all + i * CLASSES;
         const size_t label = (size_t)labels[i];
-        assert_int_equal(lab_model_classify(model, pixels + i * PIXELS, 1, one, &error), LOCUS_OK);
+        assert_int_equal(
+            lab_model_classify(model, &(lab_batch){.samples = 1, .images = pixels + i * PIXELS}, one, &error),
+            LOCUS_OK);
         float total = 0.0f, top = 0.0f;
         for (size_t j = 0; j < CLASSES; ++j) {
             total += own[j];

@@ -2,6 +2,7 @@
 /* Expressions in a classifier: tokens of one operator share its node, paths are as drawn by hand; a batch that is wrong
  * is told so; and, as a law, an encoding that knows paths only doesn't see in which order arguments are written down,
  * as long as each says which it is, while one that knows the order does. */
+#include "model/architecture.h"
 #include "model/token_positions.h"
 #include "task/listops/listops.h"
 #include "train/feed/batch.h"
@@ -34,7 +35,7 @@ static lab_dataset draw(size_t samples) {
 }
 
 static lab_model *make(const char *encoding) {
-    lab_model_config config = lab_model_classifier_default();
+    lab_model_config config = lab_text_classifier.defaults;
     lab_model *model = NULL;
     locus_error error = {0};
     config.dim = 32;
@@ -182,10 +183,10 @@ static double largest_change(const char *encoding) {
                        .input_tree = {set.input_tree.parents, set.input_tree.branches}};
     lab_model *model = make(encoding);
     double most = 0;
-    assert_int_equal(lab_model_classify_tokens(model, &batch, before, NULL), LOCUS_OK);
+    assert_int_equal(lab_model_classify(model, &batch, before, NULL), LOCUS_OK);
     batch.input = new.tokens;
     batch.input_tree = (lab_batch_tree){new.parents, new.branches};
-    assert_int_equal(lab_model_classify_tokens(model, &batch, after, NULL), LOCUS_OK);
+    assert_int_equal(lab_model_classify(model, &batch, after, NULL), LOCUS_OK);
     for (size_t i = 0; i < SAMPLES * CLASSES; ++i)
         most = fmax(most, fabs((double)before[i] - (double)after[i]));
     lab_model_destroy(&model);

@@ -52,7 +52,7 @@ static const char *const encodings[] = {"none", "sinusoidal", "relative(window=6
 enum { ENCODINGS = sizeof encodings / sizeof *encodings };
 
 static lab_model *model_make(const char *encoding, lab_norm_place norm) {
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     config.vocabulary = VOCABULARY;
     config.dim = 32;
     config.heads = 4;

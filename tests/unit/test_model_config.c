@@ -15,30 +15,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static lab_model_config default_of(lab_architecture architecture) {
-    switch (architecture) {
-    case LAB_IMAGE_CLASSIFIER:
-        return lab_model_image_default();
-    case LAB_DECODER:
-        return lab_model_decoder_default();
-    case LAB_TEXT_CLASSIFIER:
-        return lab_model_classifier_default();
-    default:
-        return lab_model_default();
-    }
-}
-
-/* Tokens that are read beside those that are predicted: of pairs the inputs, of images and classified texts all places
- * but one a sample, of what is predicted token by token none. */
-static void tokens_that_are_only_read(void **state) {
-    (void)state;
-    static const size_t offsets[] = {0, 3, 4, 9}, expected[4] = {9, 3 * (10 * 10 - 1), 0, 6};
-    const lab_batch batch = {.samples = 3, .input_offsets = offsets};
-    for (unsigned a = 0; a < 4; a++) {
-        const lab_model_config config = default_of((lab_architecture)a);
-        assert_int_equal(lab_architecture_of(&config)->read_only(&config, &batch), expected[a]);
-    }
-}
+/* As tables here have them. */
+static const lab_architecture *const all[] = {&lab_encoder_decoder, &lab_image_classifier, &lab_decoder,
+                                              &lab_text_classifier};
 
 /* Vocabulary, dimension, heads, feed-forward, layers of encoder and decoder, classes, side and channels of images. */
 static void defaults_are_the_published_ones(void **state) {
@@ -47,25 +26,29 @@ static void defaults_are_the_published_ones(void **state) {
                                        {0, 256, 4, 512, 7, 0, 10, 32, 3},
                                        {256, 512, 8, 2048, 0, 6, 0, 0, 0},
                                        {16, 512, 8, 1024, 6, 0, 10, 0, 0}};
-    for (unsigned a = 0; a < 4; a++) {
-        const lab_model_config c = default_of((lab_architecture)a);
+    static const char *const names[] = {"encoder-decoder", "image-classifier", "decoder", "text-classifier"};
+    assert_null(lab_architecture_at(COUNT(all)));
+    for (size_t a = 0; a < COUNT(all); a++) {
+        const lab_model_config c = all[a]->defaults;
         const size_t found[] = {c.vocabulary,     c.dim,     c.heads,      c.feed_forward,  c.encoder_layers,
                                 c.decoder_layers, c.classes, c.image_side, c.image_channels};
         assert_memory_equal(found, sizes[a], sizeof found);
-        assert_int_equal(c.architecture, a);
-        assert_int_equal(c.norm, a == LAB_DECODER ? LAB_NORM_AFTER : LAB_NORM_BEFORE);
+        assert_ptr_equal(c.architecture, all[a]);
+        assert_ptr_equal(lab_architecture_at(a), all[a]);
+        assert_string_equal(all[a]->name, names[a]);
+        assert_int_equal(c.norm, all[a] == &lab_decoder ? LAB_NORM_AFTER : LAB_NORM_BEFORE);
         assert_true(fabs(c.attention_dropout - 0.1) < 1e-15);
         assert_int_equal(c.attention_dropout_on, LOCUS_DROPOUT_WEIGHTS);
         assert_string_equal(c.encoding, "none");
         assert_string_equal(c.attention, "");
-        const bool images = a == LAB_IMAGE_CLASSIFIER;
+        const bool images = all[a] == &lab_image_classifier;
         assert_true(fabs(c.dropout - (images ? 0 : 0.1)) < 1e-15);
         assert_true(fabs(c.stochastic_depth - (images ? 0.1 : 0)) < 1e-15);
         assert_true(fabs(c.label_smoothing - (images ? 0.1 : 0)) < 1e-15);
         assert_int_equal(c.activation, images ? LAB_GELU : LAB_RELU);
         assert_int_equal(c.survivors, LAB_SURVIVORS_RESCALED);
         assert_int_equal(c.embedding_init, LAB_EMBEDDING_SCALED);
-        assert_int_equal(c.output, a == LAB_DECODER ? LAB_OUTPUT_OWN : LAB_OUTPUT_TIED);
+        assert_int_equal(c.output, all[a] == &lab_decoder ? LAB_OUTPUT_OWN : LAB_OUTPUT_TIED);
         assert_true(c.pool == LAB_POOL_FIRST && c.head == LAB_HEAD_LINEAR && c.precision == LAB_FLOAT32);
         assert_true(c.kv_heads + c.tree_arity + c.token_types + c.embedding_norm == 0 && c.norm_epsilon == 0);
         assert_int_equal(lab_model_config_check(&c, NULL), LOCUS_OK);
@@ -101,34 +84,34 @@ static void sizes_have_bounds(void **state) {
     enum { MOST = 1 << 24 };
 #define SIZE(member) #member, offsetof(lab_model_config, member)
     static const struct {
-        lab_architecture of;
+        const lab_architecture *of;
         const char *name;
         size_t at, least, most;
     } sizes[] = {
-        {LAB_ENCODER_DECODER, SIZE(vocabulary), 2, MOST},
-        {LAB_ENCODER_DECODER, SIZE(encoder_layers), 1, 1024},
-        {LAB_ENCODER_DECODER, SIZE(decoder_layers), 1, 1024},
-        {LAB_ENCODER_DECODER, SIZE(tree_arity), 0, MOST},
-        {LAB_ENCODER_DECODER, SIZE(feed_forward), 1, MOST},
-        {LAB_ENCODER_DECODER, SIZE(heads), 1, 512},
-        {LAB_ENCODER_DECODER, SIZE(kv_heads), 0, 8},
-        {LAB_ENCODER_DECODER, SIZE(dim), 8, MOST},
-        {LAB_IMAGE_CLASSIFIER, SIZE(image_side), 5, 1024},
-        {LAB_IMAGE_CLASSIFIER, SIZE(image_channels), 1, 64},
-        {LAB_IMAGE_CLASSIFIER, SIZE(classes), 2, MOST},
-        {LAB_IMAGE_CLASSIFIER, SIZE(encoder_layers), 1, 1024},
-        {LAB_DECODER, SIZE(vocabulary), 2, MOST},
-        {LAB_DECODER, SIZE(decoder_layers), 1, 1024},
-        {LAB_TEXT_CLASSIFIER, SIZE(vocabulary), 2, MOST},
-        {LAB_TEXT_CLASSIFIER, SIZE(encoder_layers), 1, 1024},
-        {LAB_TEXT_CLASSIFIER, SIZE(classes), 2, MOST},
-        {LAB_TEXT_CLASSIFIER, SIZE(tree_arity), 0, MOST},
-        {LAB_TEXT_CLASSIFIER, SIZE(token_types), 0, MOST},
-        {LAB_TEXT_CLASSIFIER, SIZE(embedding_norm), 0, 1},
+        {&lab_encoder_decoder, SIZE(vocabulary), 2, MOST},
+        {&lab_encoder_decoder, SIZE(encoder_layers), 1, 1024},
+        {&lab_encoder_decoder, SIZE(decoder_layers), 1, 1024},
+        {&lab_encoder_decoder, SIZE(tree_arity), 0, MOST},
+        {&lab_encoder_decoder, SIZE(feed_forward), 1, MOST},
+        {&lab_encoder_decoder, SIZE(heads), 1, 512},
+        {&lab_encoder_decoder, SIZE(kv_heads), 0, 8},
+        {&lab_encoder_decoder, SIZE(dim), 8, MOST},
+        {&lab_image_classifier, SIZE(image_side), 5, 1024},
+        {&lab_image_classifier, SIZE(image_channels), 1, 64},
+        {&lab_image_classifier, SIZE(classes), 2, MOST},
+        {&lab_image_classifier, SIZE(encoder_layers), 1, 1024},
+        {&lab_decoder, SIZE(vocabulary), 2, MOST},
+        {&lab_decoder, SIZE(decoder_layers), 1, 1024},
+        {&lab_text_classifier, SIZE(vocabulary), 2, MOST},
+        {&lab_text_classifier, SIZE(encoder_layers), 1, 1024},
+        {&lab_text_classifier, SIZE(classes), 2, MOST},
+        {&lab_text_classifier, SIZE(tree_arity), 0, MOST},
+        {&lab_text_classifier, SIZE(token_types), 0, MOST},
+        {&lab_text_classifier, SIZE(embedding_norm), 0, 1},
     };
 #undef SIZE
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        lab_model_config config = default_of(sizes[i].of);
+        lab_model_config config = sizes[i].of->defaults;
         size_t *value = size_at(&config, sizes[i].at);
         *value = sizes[i].least;
         expect(&config, "", NULL);
@@ -143,7 +126,7 @@ static void sizes_have_bounds(void **state) {
         expect(&config, sizes[i].name, "%s is %zu: it must be between %zu and %zu", sizes[i].name, *value,
                sizes[i].least, sizes[i].most);
     }
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     config.dim = config.heads = 1;
     expect(&config, "", NULL);
     config.dim = 0;
@@ -176,7 +159,7 @@ static void shares_have_bounds(void **state) {
         {SHARE(stochastic_depth), 1.5, "stochastic_depth is %g: it must be between 0 and 1"}};
 #undef SHARE
     for (size_t i = 0; i < COUNT(shares); i++) {
-        lab_model_config config = lab_model_image_default();
+        lab_model_config config = lab_image_classifier.defaults;
         double *value = (double *)(void *)((char *)&config + shares[i].at);
         const double good[] = {0, 0.99, nextafter(1, 0)}, bad[] = {-1e-9, shares[i].below, (double)NAN};
         for (size_t v = 0; v < 3; v++) {
@@ -189,7 +172,7 @@ static void shares_have_bounds(void **state) {
 #pragma GCC diagnostic pop
         }
     }
-    lab_model_config config = lab_model_image_default();
+    lab_model_config config = lab_image_classifier.defaults;
     config.stochastic_depth = 1;
     expect(&config, "", NULL);
 }
@@ -201,18 +184,17 @@ static void named_values_have_bounds(void **state) {
         const char *name;
         size_t at;
         unsigned last;
-    } choices[] = {{CHOICE(architecture), 3}, {CHOICE(norm), 1},       {CHOICE(embedding_init), 2},
-                   {CHOICE(activation), 1},   {CHOICE(tree_paths), 2}, {CHOICE(output), 1},
-                   {CHOICE(pool), 1},         {CHOICE(head), 1},       {CHOICE(position_scale), 1},
-                   {CHOICE(logit_scale), 1},  {CHOICE(precision), 1}};
+    } choices[] = {{CHOICE(norm), 1},       {CHOICE(embedding_init), 2}, {CHOICE(activation), 1},
+                   {CHOICE(tree_paths), 2}, {CHOICE(output), 1},         {CHOICE(pool), 1},
+                   {CHOICE(head), 1},       {CHOICE(position_scale), 1}, {CHOICE(logit_scale), 1},
+                   {CHOICE(precision), 1}};
 #undef CHOICE
     for (size_t i = 0; i < COUNT(choices); i++) {
-        lab_model_config config = lab_model_default();
+        lab_model_config config = lab_encoder_decoder.defaults;
         config.tree_arity = 2;
         unsigned *value = (unsigned *)(void *)((char *)&config + choices[i].at);
         *value = choices[i].last;
-        if (i > 0)
-            expect(&config, "", NULL);
+        expect(&config, "", NULL);
         *value = choices[i].last + 1;
         expect(&config, choices[i].name, "%s is %u: the last that is known is %u", choices[i].name, *value,
                choices[i].last);
@@ -238,12 +220,12 @@ static void parts_that_an_architecture_lacks(void **state) {
 #undef PART
     static const char *const phrases[] = {"an encoder–decoder", "an image classifier", "a decoder",
                                           "a text classifier"};
-    for (unsigned a = 0; a < 4; a++) {
+    for (size_t a = 0; a < COUNT(all); a++) {
         for (size_t i = 0; i < COUNT(parts); i++) {
-            lab_model_config config = default_of((lab_architecture)a);
-            if (a == LAB_ENCODER_DECODER && strcmp(parts[i].name, "tree_paths") == 0)
+            lab_model_config config = all[a]->defaults;
+            if (all[a] == &lab_encoder_decoder && strcmp(parts[i].name, "tree_paths") == 0)
                 config.tree_arity = 2;
-            if (a == LAB_DECODER)
+            if (all[a] == &lab_decoder)
                 config.output = LAB_OUTPUT_TIED; /* which alone is scaled */
             void *at = (char *)&config + parts[i].at;
             if (parts[i].size == sizeof(size_t))
@@ -257,17 +239,17 @@ static void parts_that_an_architecture_lacks(void **state) {
             else
                 expect(&config, parts[i].name, "%s is 1, but %s has none: set it to 0", parts[i].name, phrases[a]);
         }
-        lab_model_config config = default_of((lab_architecture)a);
+        lab_model_config config = all[a]->defaults;
         config.stochastic_depth = 0.25;
-        if (a == LAB_IMAGE_CLASSIFIER)
+        if (all[a] == &lab_image_classifier)
             expect(&config, "", NULL);
         else
             expect(&config, "stochastic_depth", "stochastic_depth is 0.25, but %s has none: set it to 0", phrases[a]);
     }
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     config.tree_paths = LAB_PATHS_NEXT; /* of words */
     expect(&config, "tree_paths", "tree_paths is 1, but an encoder–decoder has none: set it to 0");
-    config = lab_model_decoder_default();
+    config = lab_decoder.defaults;
     config.logit_scale = LAB_LOGITS_INVERSE_SQRT_DIM;
     expect(&config, "logit_scale",
            "logit_scale is of logits that the embedding makes: an output of its own is not scaled");
@@ -277,11 +259,11 @@ static void parts_that_an_architecture_lacks(void **state) {
 
 enum { SYMBOLS = 9 };
 
-static lab_model *model_of(lab_architecture architecture, size_t arity) {
+static lab_model *model_of(const lab_architecture *architecture, size_t arity) {
     lab_model *model;
     locus_error error = {0};
-    lab_model_config config = default_of(architecture);
-    config.vocabulary = SYMBOLS;
+    lab_model_config config = architecture->defaults;
+    config.vocabulary = config.vocabulary > 0 ? SYMBOLS : 0;
     config.dim = config.feed_forward = 8;
     config.heads = 2;
     config.encoder_layers = config.encoder_layers > 0;
@@ -290,6 +272,38 @@ static lab_model *model_of(lab_architecture architecture, size_t arity) {
     if (lab_model_create(&model, &config, 1, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
     return model;
+}
+
+/* Tokens that are read beside those that are predicted: of pairs the inputs, of images and classified texts all places
+ * but one a sample, of what is predicted token by token none. */
+static void tokens_that_are_only_read(void **state) {
+    (void)state;
+    static const size_t offsets[] = {0, 3, 5, 9}, expected[] = {9, 3 * (10 * 10 - 1), 0, 6};
+    static const int32_t tokens[9], labels[3];
+    static const float images[3 * 3 * 32 * 32];
+    const lab_batch batch = {.samples = 3,
+                             .input_offsets = offsets,
+                             .target_offsets = offsets,
+                             .input = tokens,
+                             .target = tokens,
+                             .images = images,
+                             .labels = labels};
+    for (size_t a = 0; a < COUNT(all); a++) {
+        lab_model *model = model_of(all[a], 0);
+        lab_score score = {0};
+        assert_int_equal(lab_model_evaluate(model, &batch, &score, NULL), LOCUS_OK);
+        assert_int_equal(score.read_only, expected[a]);
+        lab_model_destroy(&model);
+        /* what a model does follows from its class alone */
+        lab_architecture own = *all[a];
+        lab_score again = {0};
+        own.defaults.architecture = &own;
+        model = model_of(&own, 0);
+        assert_int_equal(lab_model_train(model, &batch, 1, 0, &again, NULL), LOCUS_OK);
+        assert_int_equal(lab_model_evaluate(model, &batch, &again, NULL), LOCUS_OK);
+        assert_true(again.loss == score.loss && again.tokens == score.tokens);
+        lab_model_destroy(&model);
+    }
 }
 
 static void expect_batch(lab_model *model, const lab_batch *batch, const char *argument, const char *says) {
@@ -307,7 +321,7 @@ static void batches_of_words(void **state) {
     int32_t input[] = {1, 8, 0}, target[] = {0, 8, 3};
     const lab_batch good = {
         .samples = 2, .input_offsets = inputs, .target_offsets = targets, .input = input, .target = target};
-    lab_model *model = model_of(LAB_ENCODER_DECODER, 0);
+    lab_model *model = model_of(&lab_encoder_decoder, 0);
     expect_batch(model, &good, "", NULL);
     lab_batch batch = good;
     batch.samples = 0;
@@ -358,7 +372,7 @@ static void batches_of_trees(void **state) {
                             .target = tokens,
                             .input_tree = {parents, branches},
                             .target_tree = {up, down}};
-    lab_model *model = model_of(LAB_ENCODER_DECODER, 2);
+    lab_model *model = model_of(&lab_encoder_decoder, 2);
     expect_batch(model, &good, "", NULL);
 #define ORDER ": the root comes first (parent -1), and every other node behind its parent"
     parents[1] = 0;

@@ -43,7 +43,7 @@ static void draw(samples *set, uint32_t step) {
 }
 
 static lab_model_config config_make(const char *encoding, lab_norm_place norm) {
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     config.vocabulary = VOCABULARY;
     config.dim = 32;
     config.heads = 4;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Layers with encodings of their own, shared heads of keys and values, vectors behind the encoder, kinds of attention:
  * each against a plain model that must compute the same, and what is refused. */
-#include "model/model.h"
+#include "model/architecture.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ static const lab_batch words = {
     .samples = 4, .input_offsets = input_offsets, .target_offsets = target_offsets, .input = input, .target = target};
 
 static lab_model_config config_make(const char *encoding, size_t layers) {
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     config.vocabulary = 12;
     config.dim = 32;
     config.heads = 4;
@@ -121,7 +121,7 @@ static void few_layers_drop_as_well(void **state) {
     static const int32_t labels[] = {1, 0, 3, 2};
     for (size_t layers = 1; layers <= 2; ++layers)
         for (unsigned kind = 0; kind < 2; ++kind) {
-            lab_model_config config = kind == 0 ? lab_model_decoder_default() : lab_model_classifier_default();
+            lab_model_config config = kind == 0 ? lab_decoder.defaults : lab_text_classifier.defaults;
             lab_batch batch = {.samples = 3, .input = input + 5, .labels = labels};
             static const size_t offsets[] = {0, 4, 7, 10};
             batch.input_offsets = offsets;

@@ -41,7 +41,7 @@ static lab_batch batch_make(void) {
 }
 
 static lab_model_config deep(void) {
-    lab_model_config config = lab_model_image_default();
+    lab_model_config config = lab_image_classifier.defaults;
     config.stochastic_depth = 0.3;
     config.norm = LAB_NORM_AFTER;
     config.classes = CLASSES;
@@ -49,27 +49,27 @@ static lab_model_config deep(void) {
 }
 
 static lab_model_config text(void) {
-    lab_model_config config = lab_model_classifier_default();
+    lab_model_config config = lab_text_classifier.defaults;
     config.activation = LAB_GELU;
     config.classes = CLASSES;
     return config;
 }
 
 static lab_model_config other_norms(void) {
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     config.norm = config.norm == LAB_NORM_AFTER ? LAB_NORM_BEFORE : LAB_NORM_AFTER;
     return config;
 }
 
 static lab_model_config tied(void) {
-    lab_model_config config = lab_model_decoder_default();
+    lab_model_config config = lab_decoder.defaults;
     config.output = LAB_OUTPUT_TIED;
     config.kv_heads = 2;
     return config;
 }
 
 static lab_model_config halved(void) {
-    lab_model_config config = lab_model_decoder_default();
+    lab_model_config config = lab_decoder.defaults;
     config.precision = LAB_BF16;
     return config;
 }
@@ -80,10 +80,10 @@ static lab_model *model_make(lab_model_config config) {
     config.dim = 256;
     config.heads = 4;
     config.feed_forward = 768;
-    config.vocabulary = config.architecture == LAB_IMAGE_CLASSIFIER ? 0 : VOCABULARY;
+    config.vocabulary = config.architecture == &lab_image_classifier ? 0 : VOCABULARY;
     config.encoder_layers = config.encoder_layers > 0 ? 4 : 0;
     config.decoder_layers = config.decoder_layers > 0 ? 4 : 0;
-    config.encoding = config.architecture == LAB_IMAGE_CLASSIFIER ? "rope(axes=2)" : "rope";
+    config.encoding = config.architecture == &lab_image_classifier ? "rope(axes=2)" : "rope";
     if (lab_model_create(&model, &config, 5, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
     return model;
@@ -243,20 +243,20 @@ static void test_no_room(void **state) {
 
 static void test_pair(void **state) {
     (void)state;
-    check(lab_model_default());
+    check(lab_encoder_decoder.defaults);
     check(other_norms());
 }
 
 static void test_decoder(void **state) {
     (void)state;
-    check(lab_model_decoder_default());
+    check(lab_decoder.defaults);
     check(tied());
     check(halved());
 }
 
 static void test_images(void **state) {
     (void)state;
-    check(lab_model_image_default());
+    check(lab_image_classifier.defaults);
     check(deep());
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The parameter table: names, shapes, one contiguous block, first values; configurations that are refused. */
-#include "model/model.h"
+#include "model/architecture.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static const lab_parameter *find(const lab_model *model, const char *name) {
 }
 
 static lab_model_config small(lab_norm_place norm, const char *encoding) {
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     config.dim = 48;
     config.heads = 4;
     config.feed_forward = 80;
@@ -98,7 +98,7 @@ static void names_are_the_documented_ones(void **state) {
 
 static void the_published_model_has_its_size(void **state) {
     (void)state;
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     lab_model *model = make(&config, 0);
     size_t D = 512, F = 2048, block = D * F + F + F * D + D, attention = 4 * (D * D + D), norm = 2 * D;
     assert_int_equal(lab_model_elements(model),
@@ -187,7 +187,7 @@ static void bad_configurations_are_refused(void **state) {
     config.embedding_init = (lab_embedding_init)(LAB_EMBEDDING_PLAIN + 1);
     refuse(config, LOCUS_ERROR_ARGUMENT, "embedding_init is 3");
     config = small(LAB_NORM_BEFORE, "none");
-    config.architecture = (lab_architecture)-1;
+    config.architecture = NULL;
     refuse(config, LOCUS_ERROR_ARGUMENT, "architecture");
     refuse(small(LAB_NORM_BEFORE, "rop"), LOCUS_ERROR_SPEC, "rope");
     config = small(LAB_NORM_BEFORE, "rope");

@@ -3,6 +3,7 @@
  * have the factor in them: a learned table times sqrt(D), the last norm over sqrt(D). At dimension 64 the factor is 8,
  * so that losses and drawn tokens are the same to the last bit, in training, evaluation and decoding. */
 #include "decoder_case.h"
+#include "model/architecture.h"
 #include "train/configuration/config.h"
 #include "train/train.h"
 
@@ -15,16 +16,16 @@
 
 enum { ROOT = 8, LENGTH = 12 };
 
-static lab_model_config config_of(lab_architecture architecture, const char *encoding) {
-    lab_model_config config = architecture == LAB_DECODER           ? lab_model_decoder_default()
-                              : architecture == LAB_TEXT_CLASSIFIER ? lab_model_classifier_default()
-                                                                    : lab_model_default();
+static lab_model_config config_of(const lab_architecture *architecture, const char *encoding) {
+    lab_model_config config = architecture == &lab_decoder           ? lab_decoder.defaults
+                              : architecture == &lab_text_classifier ? lab_text_classifier.defaults
+                                                                     : lab_encoder_decoder.defaults;
     config.vocabulary = DECODER_VOCABULARY;
     config.dim = ROOT * ROOT;
     config.heads = 4;
     config.feed_forward = 56;
-    config.encoder_layers = architecture == LAB_DECODER ? 0 : 1;
-    config.decoder_layers = architecture == LAB_TEXT_CLASSIFIER ? 0 : 1;
+    config.encoder_layers = architecture == &lab_decoder ? 0 : 1;
+    config.decoder_layers = architecture == &lab_text_classifier ? 0 : 1;
     config.norm = LAB_NORM_BEFORE;
     config.output = LAB_OUTPUT_TIED;
     config.encoding = encoding;
@@ -49,14 +50,14 @@ static void multiply(lab_model *model, const char *begin, float factor) {
     assert_int_equal(lab_model_update(model, NULL), LOCUS_OK);
 }
 
-static void batch_of(decoder_sequences *own, lab_architecture architecture) {
+static void batch_of(decoder_sequences *own, const lab_architecture *architecture) {
     static const int32_t labels[DECODER_SAMPLES] = {1, 3, 0, 2, 9, 4, 4, 7, 5};
     decoder_pack(own, decoder_natural, DECODER_SAMPLES);
-    if (architecture == LAB_ENCODER_DECODER) {
+    if (architecture == &lab_encoder_decoder) {
         own->batch.target = own->tokens;
         own->batch.target_offsets = own->offsets;
     }
-    own->batch.labels = architecture == LAB_TEXT_CLASSIFIER ? labels : NULL;
+    own->batch.labels = architecture == &lab_text_classifier ? labels : NULL;
 }
 
 /* Loss of a training step with dropout, and without. */
@@ -97,8 +98,8 @@ static bool same_tokens(lab_model *a, lab_model *b, const lab_sampling *sampling
 
 /* `scaled` against `plain` before and after `plain` has the factor in its parameters. Frees both. */
 static void check_pair(lab_model *scaled, lab_model *plain, const char *parameters, float factor) {
-    const bool decodes = lab_model_get_config(scaled)->architecture != LAB_TEXT_CLASSIFIER;
-    const bool draws = lab_model_get_config(scaled)->architecture == LAB_DECODER;
+    const bool decodes = lab_model_get_config(scaled)->architecture != &lab_text_classifier;
+    const bool draws = lab_model_get_config(scaled)->architecture == &lab_decoder;
     const lab_sampling sampling = {.temperature = 1.0, .top_p = 1.0, .seed = 4};
     assert_false(same_losses(scaled, plain));
     if (draws)
@@ -116,10 +117,10 @@ static void check_pair(lab_model *scaled, lab_model *plain, const char *paramete
 /* Token types, which only a classifier has, are added unscaled behind positions. */
 static void positions_are_multiplied(void **state) {
     (void)state;
-    static const lab_architecture architectures[] = {LAB_ENCODER_DECODER, LAB_DECODER, LAB_TEXT_CLASSIFIER};
+    static const lab_architecture *const architectures[] = {&lab_encoder_decoder, &lab_decoder, &lab_text_classifier};
     for (size_t i = 0; i < 3; ++i) {
         lab_model_config config = config_of(architectures[i], "learned(size=64)");
-        config.token_types = architectures[i] == LAB_TEXT_CLASSIFIER ? 2 : 0;
+        config.token_types = architectures[i] == &lab_text_classifier ? 2 : 0;
         check_pair(make_with(config, LAB_POSITIONS_SQRT_DIM, LAB_LOGITS_AS_THEY_ARE),
                    make_with(config, LAB_POSITIONS_AS_THEY_ARE, LAB_LOGITS_AS_THEY_ARE), "position.", ROOT);
     }
@@ -127,7 +128,7 @@ static void positions_are_multiplied(void **state) {
 
 static void logits_are_divided(void **state) {
     (void)state;
-    static const lab_architecture architectures[] = {LAB_ENCODER_DECODER, LAB_DECODER};
+    static const lab_architecture *const architectures[] = {&lab_encoder_decoder, &lab_decoder};
     for (size_t i = 0; i < 2; ++i) {
         const lab_model_config config = config_of(architectures[i], "rope");
         check_pair(make_with(config, LAB_POSITIONS_AS_THEY_ARE, LAB_LOGITS_INVERSE_SQRT_DIM),
@@ -147,7 +148,7 @@ static void only_what_is_added(void **state) {
                  {"rope", false},
                  {"none", false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        const lab_model_config config = config_of(LAB_ENCODER_DECODER, cases[i].encoding);
+        const lab_model_config config = config_of(&lab_encoder_decoder, cases[i].encoding);
         lab_model *scaled = make_with(config, LAB_POSITIONS_SQRT_DIM, LAB_LOGITS_AS_THEY_ARE);
         lab_model *plain = make_with(config, LAB_POSITIONS_AS_THEY_ARE, LAB_LOGITS_AS_THEY_ARE);
         assert_int_equal(same_losses(scaled, plain), !cases[i].added);
@@ -170,17 +171,17 @@ static void refused(lab_model_config config, const char *argument) {
 
 static void scales_of_nothing_are_refused(void **state) {
     (void)state;
-    lab_model_config config = config_of(LAB_DECODER, "rope");
+    lab_model_config config = config_of(&lab_decoder, "rope");
     config.output = LAB_OUTPUT_OWN;
     config.logit_scale = LAB_LOGITS_INVERSE_SQRT_DIM;
     refused(config, "logit_scale");
-    config = config_of(LAB_TEXT_CLASSIFIER, "rope");
+    config = config_of(&lab_text_classifier, "rope");
     config.logit_scale = LAB_LOGITS_INVERSE_SQRT_DIM;
     refused(config, "logit_scale");
-    config = lab_model_image_default();
+    config = lab_image_classifier.defaults;
     config.position_scale = LAB_POSITIONS_SQRT_DIM;
     refused(config, "position_scale");
-    config = config_of(LAB_ENCODER_DECODER, "rope");
+    config = config_of(&lab_encoder_decoder, "rope");
     config.position_scale = (lab_position_scale)2;
     refused(config, "position_scale");
 }

@@ -2,6 +2,7 @@
 /* Models on trees: what a batch must be, where its tokens stand, and greedy decoding that builds its output tree.
  * The proof of decoding is teacher forcing on its own output: every token must be the likeliest there, for both orders,
  * with the library's caches and without, whatever the encoding. The growth used here is this test's own. */
+#include "model/architecture.h"
 #include "model/token_positions.h"
 #include "sanitized.h"
 #include "train/optimizer.h"
@@ -97,7 +98,7 @@ static void draw(samples *set, bool depth_order, uint32_t step) {
 }
 
 static lab_model_config config_make(const char *encoding) {
-    lab_model_config config = lab_model_default();
+    lab_model_config config = lab_encoder_decoder.defaults;
     config.vocabulary = VOCABULARY;
     config.dim = 32;
     config.heads = 4;

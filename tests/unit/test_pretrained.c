@@ -25,7 +25,7 @@ static void write_config(const char *piece, const char *by) {
 }
 
 static locus_status read_config(lab_model_config *config, const char *more, char *encoding, locus_error *error) {
-    *config = lab_model_classifier_default();
+    *config = lab_text_classifier.defaults;
     config->classes = 5;
     config->pool = LAB_POOL_MEAN;
     return lab_pretrained_config(scratch_path("."), more, encoding, 128, config, error);
@@ -38,7 +38,7 @@ static void test_configuration(void **state) {
     char encoding[128];
     lab_model_config config;
     golden_ok(read_config(&config, NULL, encoding, error));
-    assert_int_equal(config.architecture, LAB_TEXT_CLASSIFIER);
+    assert_ptr_equal(config.architecture, &lab_text_classifier);
     assert_int_equal(config.vocabulary, 37);
     assert_int_equal(config.dim, 32);
     assert_int_equal(config.heads, 4);
@@ -109,7 +109,7 @@ static void test_configuration_refused(void **state) {
             fail_msg("case %zu: %d, '%s'", i, (int)status, error.message);
         assert_null(strchr(error.message, '\n'));
         assert_string_equal(encoding, "as it was");
-        assert_int_equal(config.dim, lab_model_classifier_default().dim);
+        assert_int_equal(config.dim, lab_text_classifier.defaults.dim);
     }
     char small[8];
     lab_model_config config = {.classes = 2};
@@ -399,8 +399,8 @@ static void test_rounded_pooler(void **state) {
     config.head = LAB_HEAD_POOLER;
     config.precision = LAB_BF16;
     golden_ok(lab_model_create(&model, &config, 5, error));
-    assert_non_null(model->text.pooler.forward.values);
-    assert_non_null(model->text.pooler.backward.values);
+    assert_non_null(model->head.pooler.forward.values);
+    assert_non_null(model->head.pooler.backward.values);
     assert_non_null(model->head.classifier.forward.values);
     lab_model_destroy(&model);
 }
@@ -481,7 +481,7 @@ static void test_files_refused(void **state) {
 
 static void test_calls_refused(void **state) {
     (void)state;
-    lab_model_config words = lab_model_default();
+    lab_model_config words = lab_encoder_decoder.defaults;
     lab_model *model = NULL;
     locus_error failure;
     uint64_t digest = 0;

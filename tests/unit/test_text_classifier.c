@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The text classifier: what it refuses, that a packed batch is what its sequences are one by one, that nothing depends
  * on threads, what an evaluation gives, and the epsilon of its norms. */
-#include "model/model.h"
+#include "model/architecture.h"
 #include "threads_only.h"
 #include <locus/random.h>
 #include <math.h>
@@ -34,7 +34,7 @@ static lab_batch batch_single(size_t s, size_t own[2]) {
 }
 
 static lab_model_config config_make(lab_pool pool, lab_head head) {
-    lab_model_config config = lab_model_classifier_default();
+    lab_model_config config = lab_text_classifier.defaults;
     config.vocabulary = VOCABULARY;
     config.dim = DIM;
     config.heads = 3;
@@ -134,7 +134,7 @@ static void test_more_refusals(void **state) {
 
 static void test_calls_refused(void **state) {
     (void)state;
-    lab_model_config words = lab_model_default();
+    lab_model_config words = lab_encoder_decoder.defaults;
     words.dim = 16;
     words.heads = 2;
     words.feed_forward = 8;
@@ -142,12 +142,13 @@ static void test_calls_refused(void **state) {
     const lab_batch batch = batch_whole();
     float out[SEQUENCES * CLASSES];
     locus_error error;
-    assert_int_equal(lab_model_classify_tokens(model, &batch, out, &error), LOCUS_ERROR_UNSUPPORTED);
+    assert_int_equal(lab_model_classify(model, &batch, out, &error), LOCUS_ERROR_UNSUPPORTED);
     assert_int_equal(lab_model_encode(model, &batch, NULL, out, &error), LOCUS_ERROR_UNSUPPORTED);
     lab_model_destroy(&model);
     const lab_model_config config = config_make(LAB_POOL_FIRST, LAB_HEAD_LINEAR);
     model = model_make(&config);
-    assert_int_equal(lab_model_classify(model, out, 1, out, &error), LOCUS_ERROR_UNSUPPORTED);
+    assert_int_equal(lab_model_classify(model, &(lab_batch){.samples = 1, .images = out}, out, &error),
+                     LOCUS_ERROR_ARGUMENT);
     assert_int_equal(lab_model_generate(model, &batch, &(lab_generation){0}, &error), LOCUS_ERROR_UNSUPPORTED);
     lab_model_destroy(&model);
 }
@@ -224,12 +225,12 @@ static void test_threads(void **state) {
         assert_int_equal(locus_threads_set(1), LOCUS_OK);
         const double loss = train(model, &batch, STEP).loss;
         memcpy(one, lab_model_gradients(model), bytes);
-        assert_int_equal(lab_model_classify_tokens(model, &batch, probabilities[0], &error), LOCUS_OK);
+        assert_int_equal(lab_model_classify(model, &batch, probabilities[0], &error), LOCUS_OK);
         for (size_t threads = 2; threads <= 4; ++threads) {
             assert_int_equal(locus_threads_set(threads), LOCUS_OK);
             assert_true(train(model, &batch, STEP).loss == loss);
             assert_memory_equal(one, lab_model_gradients(model), bytes);
-            assert_int_equal(lab_model_classify_tokens(model, &batch, probabilities[1], &error), LOCUS_OK);
+            assert_int_equal(lab_model_classify(model, &batch, probabilities[1], &error), LOCUS_OK);
             assert_memory_equal(probabilities[0], probabilities[1], sizeof probabilities[0]);
         }
         assert_true(train(model, &batch, STEP + 1).loss != loss);
@@ -260,7 +261,7 @@ static void test_evaluation(void **state) {
         assert_true(score.loss == train(whole, &batch, STEP).loss);
         assert_true(fabs(train(model, &batch, STEP).loss - score.loss) > 1e-3);
         assert_int_equal(lab_model_encode(model, &batch, encoded, pooled, &error), LOCUS_OK);
-        assert_int_equal(lab_model_classify_tokens(model, &batch, probabilities, &error), LOCUS_OK);
+        assert_int_equal(lab_model_classify(model, &batch, probabilities, &error), LOCUS_OK);
         size_t correct = 0;
         double loss = 0.0;
         for (size_t s = 0; s < SEQUENCES; ++s) {

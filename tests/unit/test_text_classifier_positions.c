@@ -7,7 +7,7 @@
  * chebyshev(site=output), as published: added behind the encoder, of which only token 0 is read. There the vector is
  * (−1)^i whatever the input: the logits move by W (−1)^i, which the classifier's bias can be. No other token's vector
  * reaches the output. With the mean of all rows they do. */
-#include "model/model.h"
+#include "model/architecture.h"
 #include <locus/random.h>
 #include <math.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static lab_batch batch_make(void) {
 }
 
 static lab_model *model_make(const char *encoding, lab_pool pool, size_t arity) {
-    lab_model_config config = lab_model_classifier_default();
+    lab_model_config config = lab_text_classifier.defaults;
     lab_model *model = NULL;
     locus_error error;
     config.vocabulary = VOCABULARY;
@@ -52,7 +52,7 @@ static lab_model *model_make(const char *encoding, lab_pool pool, size_t arity) 
 
 static void classify(lab_model *model, const lab_batch *batch, float *probabilities) {
     locus_error error;
-    if (lab_model_classify_tokens(model, batch, probabilities, &error) != LOCUS_OK)
+    if (lab_model_classify(model, batch, probabilities, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
 }
 

@@ -5,7 +5,7 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/temporary.h"
-#include "model/model.h"
+#include "model/architecture.h"
 #include "task/task_class.h"
 #include "task/text_task.h"
 #include "text/text_folder.h"
@@ -519,7 +519,7 @@ static void making_is_told(void **state) {
 static const lab_task *text_task(void) {
     const lab_task *task = lab_task_find("text");
     assert_non_null(task);
-    assert_int_equal(task->class->architecture, LAB_DECODER);
+    assert_ptr_equal(task->class->architecture, &lab_decoder);
     return task;
 }
 

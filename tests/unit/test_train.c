@@ -2,6 +2,7 @@
 /* The training loop. Every training runs in a process of its own, which may be killed; what is compared is what it
  * leaves: best.safetensors byte for byte, metrics and scores bit for bit. */
 #include "io/file.h"
+#include "model/architecture.h"
 #include "sanitized.h"
 #include "threads_only.h"
 #include "train/checkpoint.h"
@@ -704,26 +705,28 @@ static void test_encodings(void **state) {
         const char *typed, *same_as;
         lab_setup setup;
         lab_embedding_init init;
-        lab_architecture architecture;
+        const lab_architecture *architecture;
         const char *pretrained;
     } cases[] = {
-        {"algebraic", "algebraic(group=seq)", LAB_SETUP_PAPER, 0, 0, NULL},
-        {" algebraic + alibi", "algebraic(group=seq)+alibi", LAB_SETUP_PAPER, 0, 0, NULL},
-        {"rope", "rope", LAB_SETUP_PAPER, 0, 0, NULL},
-        {"rope", "rope(learned=on)", LAB_SETUP_CODE, 0, 0, NULL},
-        {"rope (pairs=half)+alibi", "rope(learned=on,pairs=half) + alibi", LAB_SETUP_CODE, 0, 0, NULL},
-        {"rope(learned=off)", "rope(learned=off)", LAB_SETUP_CODE, 0, 0, NULL},
-        {"sinusoidal", "sinusoidal", LAB_SETUP_CODE, 0, 0, NULL},
-        {"2*algebraic/none", "2*algebraic(group=seq) / none", LAB_SETUP_PAPER, 0, 0, NULL},
-        {"5*rope/rope(base=1e6)", "5*rope(learned=on) / rope(learned=on, base=1e6)", LAB_SETUP_CODE, 0, 0, NULL},
-        {"rope / rope", "rope", LAB_SETUP_PAPER, 0, 0, NULL},
-        {"learned", "learned(deviation=1)", LAB_SETUP_PAPER, 0, 0, NULL},
-        {"rope+learned( size=9)", "rope + learned(size=9, deviation=1)", LAB_SETUP_PAPER, LAB_EMBEDDING_UNIT, 0, NULL},
-        {"learned(size=9)", "learned(size=9, deviation=0.02)", LAB_SETUP_PAPER, LAB_EMBEDDING_PLAIN, 0, NULL},
-        {"learned(size=9)", "learned(size=9, deviation=1)", LAB_SETUP_PAPER, LAB_EMBEDDING_PLAIN, LAB_IMAGE_CLASSIFIER,
+        {"algebraic", "algebraic(group=seq)", LAB_SETUP_PAPER, 0, NULL, NULL},
+        {" algebraic + alibi", "algebraic(group=seq)+alibi", LAB_SETUP_PAPER, 0, NULL, NULL},
+        {"rope", "rope", LAB_SETUP_PAPER, 0, NULL, NULL},
+        {"rope", "rope(learned=on)", LAB_SETUP_CODE, 0, NULL, NULL},
+        {"rope (pairs=half)+alibi", "rope(learned=on,pairs=half) + alibi", LAB_SETUP_CODE, 0, NULL, NULL},
+        {"rope(learned=off)", "rope(learned=off)", LAB_SETUP_CODE, 0, NULL, NULL},
+        {"sinusoidal", "sinusoidal", LAB_SETUP_CODE, 0, NULL, NULL},
+        {"2*algebraic/none", "2*algebraic(group=seq) / none", LAB_SETUP_PAPER, 0, NULL, NULL},
+        {"5*rope/rope(base=1e6)", "5*rope(learned=on) / rope(learned=on, base=1e6)", LAB_SETUP_CODE, 0, NULL, NULL},
+        {"rope / rope", "rope", LAB_SETUP_PAPER, 0, NULL, NULL},
+        {"learned", "learned(deviation=1)", LAB_SETUP_PAPER, 0, NULL, NULL},
+        {"rope+learned( size=9)", "rope + learned(size=9, deviation=1)", LAB_SETUP_PAPER, LAB_EMBEDDING_UNIT, NULL,
          NULL},
-        {"learned(deviation=0.02)", "learned(deviation=0.02)", LAB_SETUP_PAPER, 0, 0, NULL},
-        {"learned(size=9)", "learned(size=9)", LAB_SETUP_PAPER, LAB_EMBEDDING_PLAIN, 0, "a folder"},
+        {"learned(size=9)", "learned(size=9, deviation=0.02)", LAB_SETUP_PAPER, LAB_EMBEDDING_PLAIN,
+         &lab_encoder_decoder, NULL},
+        {"learned(size=9)", "learned(size=9, deviation=1)", LAB_SETUP_PAPER, LAB_EMBEDDING_PLAIN, &lab_image_classifier,
+         NULL},
+        {"learned(deviation=0.02)", "learned(deviation=0.02)", LAB_SETUP_PAPER, 0, NULL, NULL},
+        {"learned(size=9)", "learned(size=9)", LAB_SETUP_PAPER, LAB_EMBEDDING_PLAIN, NULL, "a folder"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char a[400], b[400], again[400];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Images through the training loop, on a few images of noise and stripes in CIFAR-10's format: resume in the middle of
  * an epoch, scores from the curve, the best parameters. */
+#include "model/architecture.h"
 #include "sanitized.h"
 #include "train/configuration/config.h"
 #include "train/feed/feed.h"
@@ -175,7 +176,7 @@ static void test_other_sizes(void **state) {
     const lab_dataset words = {
         .samples = 1, .input_offsets = offsets, .target_offsets = offsets, .input = word, .target = word};
     const lab_train_config config = tiny("none");
-    lab_model_config larger = config.model, reader = lab_model_default();
+    lab_model_config larger = config.model, reader = lab_encoder_decoder.defaults;
     larger.image_side = 64;
     reader.dim = reader.feed_forward = 16;
     const struct {

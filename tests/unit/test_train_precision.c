@@ -2,6 +2,7 @@
 /* Trainings with products and, where the library takes them, attentions of bfloat16, one of each architecture and kind
  * of task, and one whose attention is float32: killed and resumed, with one thread and
  * with two, they leave the same; losses are finite, go down, and begin close to those of float32, but are others. */
+#include "model/architecture.h"
 #include "sanitized.h"
 #include "text/token_file.h"
 #include "train/configuration/config.h"
@@ -56,7 +57,7 @@ enum { STEPS = SANITIZED(12, 24) };
 static lab_train_config tiny(const char *name, const char *encoding) {
     lab_train_config config;
     const lab_task *task = lab_task_find(name);
-    const bool images = task->class->architecture == LAB_IMAGE_CLASSIFIER, text = strcmp(name, "text") == 0;
+    const bool images = task->class->architecture == &lab_image_classifier, text = strcmp(name, "text") == 0;
     assert_int_equal(lab_train_config_budget(&config, task, "smoke", LAB_SETUP_PAPER, NULL), LOCUS_OK);
     config.encoding = encoding;
     config.budget = "custom";

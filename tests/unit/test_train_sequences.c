@@ -282,7 +282,7 @@ static void test_expression_scores(void **state) {
                                  .input_tree = {set.input_tree.parents + start, set.input_tree.branches + start}};
         float shares[10];
         size_t best = 0;
-        assert_int_equal(lab_model_classify_tokens(model, &batch, shares, &error), LOCUS_OK);
+        assert_int_equal(lab_model_classify(model, &batch, shares, &error), LOCUS_OK);
         for (size_t c = 1; c < 10; c++)
             best = shares[c] > shares[best] ? c : best;
         right += (int32_t)best == set.labels[s];

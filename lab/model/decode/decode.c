@@ -4,13 +4,12 @@
  * later one the token that every unfinished sequence got last. Sequences stand where their prompts have left them; in
  * trees each token stands at a node of its own, which its growth has told (decode_positions.h). */
 #include "io/fail.h"
-#include "model/architecture.h"
 #include "model/decode/decode_next.h"
 #include "model/decode/sampling.h"
 #include <stdlib.h>
 
 static bool has_prompts(const lab_decoding *d) {
-    return !lab_architecture_of(&d->model->config)->encoder;
+    return !d->model->config.architecture->encoder;
 }
 
 /* Tokens that sequence s begins with. */
@@ -274,7 +273,7 @@ static locus_status prompts_check(const lab_batch *batch, locus_error *error) {
 
 static locus_status generation_check(const lab_model *model, const lab_batch *batch, const lab_generation *generation,
                                      locus_error *error) {
-    const lab_architecture_class *class = lab_architecture_of(&model->config);
+    const lab_architecture *class = model->config.architecture;
     if (class->classes)
         return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "model", "the model is %s: it gives classes, no sequences",
                         class->phrase);

@@ -6,6 +6,7 @@
 #include "io/digest.h"
 #include "io/fail.h"
 #include "io/safetensors.h"
+#include "model/architecture.h"
 #include "model/pretrained/pretrained_names.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,9 +132,10 @@ static void copy_tensors(const loading *l) {
 locus_status lab_pretrained_load(lab_model *model, const char *folder, locus_error *error) {
     char path[MOST_PATH];
     loading l = {.model = model, .path = path, .error = error};
-    if (lab_model_get_config(model)->architecture != LAB_TEXT_CLASSIFIER)
+    const lab_architecture *class = lab_model_get_config(model)->architecture;
+    if (!class->token_types)
         return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "model",
-                        "the model is no text classifier: pretrained encoders are read into those");
+                        "the model is %s: pretrained encoders are read into text classifiers", class->phrase);
     locus_status status = path_make(folder, path, error);
     if (status == LOCUS_OK)
         status = lab_safetensors_read(&l.file, path, error);

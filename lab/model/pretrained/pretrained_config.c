@@ -97,7 +97,6 @@ static lab_activation read_activation(reading *r) {
 
 static void read_config(reading *r, lab_model_config *config) {
     check_kind(r);
-    config->architecture = LAB_TEXT_CLASSIFIER;
     config->vocabulary = read_size(r, "vocab_size", SIZE_MAX);
     config->dim = read_size(r, "hidden_size", SIZE_MAX);
     config->heads = read_size(r, "num_attention_heads", SIZE_MAX);

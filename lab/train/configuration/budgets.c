@@ -3,11 +3,13 @@
 #include "train/configuration/budgets.h"
 
 #include "io/fail.h"
+#include "model/architecture.h"
 #include "train/configuration/config.h"
 
 #include <string.h>
 
 void lab_budget_training(lab_train_config *config) {
+    config->model = config->task->class->architecture->defaults;
     config->checkpoint_seconds = 60;
     config->optimizer = lab_optimizer_default();
     config->rate_initial = 1e-7;
@@ -36,7 +38,6 @@ void lab_budget_shrink(lab_train_config *config, const lab_budget_size *size) {
 
 void lab_budget_pairs(lab_train_config *config) {
     lab_budget_training(config);
-    config->model = lab_model_default();
     config->train_samples = 6000;
     config->dev_samples = 2000;
     config->test_samples = 2000;

@@ -25,7 +25,8 @@ typedef struct lab_budget_size {
 #define LAB_STEPS(b, s, every, r) .batch = b, .steps = s, .evaluate_every = every, .rate = r
 void lab_budget_shrink(lab_train_config *config, const lab_budget_size *size);
 
-/* AdamW, a checkpoint a minute, and a rate that rises and falls as in the published experiments. */
+/* The architecture's published sizes, AdamW, a checkpoint a minute, and a rate that rises and falls as in the published
+ * experiments. */
 void lab_budget_training(lab_train_config *config);
 
 /* The encoder-decoder of Tables 1 and 2 with its training, at budget paper. */

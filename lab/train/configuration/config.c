@@ -106,7 +106,7 @@ static const char *table_option(const lab_train_config *config) {
     if (config->pretrained != NULL || config->pretrained_digest != 0)
         return NULL;
     const bool plain = config->model.embedding_init == LAB_EMBEDDING_PLAIN;
-    return plain && lab_architecture_of(&config->model)->vocabulary ? "deviation=0.02" : "deviation=1";
+    return plain && config->model.architecture->vocabulary ? "deviation=0.02" : "deviation=1";
 }
 
 /* What the shorthand of the term `name` leaves out; NULL: nothing. */

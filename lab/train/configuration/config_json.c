@@ -6,6 +6,7 @@
 
 #include "io/fail.h"
 #include "io/json.h"
+#include "model/architecture.h"
 
 #include <errno.h>
 #include <math.h>
@@ -76,7 +77,7 @@ static bool read_field(const cJSON *root, const lab_option *f, lab_train_config 
     void *at = (char *)config + f->offset;
     uint64_t value = 0;
     if (item == NULL)
-        return f->silent != NULL; /* all of them are 0 */
+        return f->silent != NULL; /* all of them are 0, or the kind's */
     switch (f->type) {
     case LAB_OPTION_TASK:
     case LAB_OPTION_TEXT:
@@ -100,6 +101,8 @@ static bool read_field(const cJSON *root, const lab_option *f, lab_train_config 
         return read_named(item, f, at);
     case LAB_OPTION_ATTENTION:
         return cJSON_IsString(item) && lab_model_attention(&config->model, item->valuestring, NULL) == LOCUS_OK;
+    case LAB_OPTION_ARCHITECTURE:
+        return cJSON_IsString(item) && strcmp(item->valuestring, config->model.architecture->name) == 0;
     case LAB_OPTION_LIST:
         break;
     }
@@ -145,6 +148,7 @@ locus_status lab_config_parse(lab_train_config *config, const char *json, const 
                         "the configuration in %s is of the task '%s', which this version does not have", place,
                         run->task);
     }
+    config->model.architecture = config->task->class->architecture;
     bool out_of_memory;
     cJSON *root = lab_json_parse(json, strlen(json), false, NULL, &out_of_memory);
     if (out_of_memory)

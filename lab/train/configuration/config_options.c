@@ -2,6 +2,7 @@
 /* See config_options.h. */
 #include "train/configuration/config_options.h"
 
+#include "model/architecture.h"
 #include "task/task_option.h"
 
 #include <inttypes.h>
@@ -14,7 +15,6 @@ static const char *const dropouts[] = {"weights", "logits", NULL};
 static const char *const inits[] = {"scaled", "unit", "plain", NULL};
 static const char *const position_scales[] = {"none", "sqrt-dim", NULL};
 static const char *const logit_scales[] = {"none", "inverse-sqrt-dim", NULL};
-static const char *const architectures[] = {"encoder-decoder", "image-classifier", "decoder", "text-classifier", NULL};
 static const char *const activations[] = {"relu", "gelu", NULL};
 static const char *const survivors[] = {"rescaled", "as-they-are", NULL};
 static const char *const outputs[] = {"tied", "own", NULL};
@@ -30,14 +30,13 @@ const char *const lab_augmentation_names[] = {"none", "autoaugment", NULL};
 
 _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) == sizeof(unsigned) &&
                    sizeof(lab_norm_place) == sizeof(unsigned) && sizeof(lab_embedding_init) == sizeof(unsigned) &&
-                   sizeof(lab_architecture) == sizeof(unsigned) && sizeof(lab_activation) == sizeof(unsigned) &&
-                   sizeof(lab_survivors) == sizeof(unsigned) && sizeof(lab_order) == sizeof(unsigned) &&
-                   sizeof(lab_tree_paths) == sizeof(unsigned) && sizeof(lab_augmentation) == sizeof(unsigned) &&
-                   sizeof(lab_output_weight) == sizeof(unsigned) && sizeof(lab_pool) == sizeof(unsigned) &&
-                   sizeof(lab_head) == sizeof(unsigned) && sizeof(lab_asked) == sizeof(unsigned) &&
-                   sizeof(lab_schedule_kind) == sizeof(unsigned) && sizeof(lab_decay_kind) == sizeof(unsigned) &&
-                   sizeof(lab_position_scale) == sizeof(unsigned) && sizeof(lab_logit_scale) == sizeof(unsigned) &&
-                   sizeof(lab_precision) == sizeof(unsigned),
+                   sizeof(lab_activation) == sizeof(unsigned) && sizeof(lab_survivors) == sizeof(unsigned) &&
+                   sizeof(lab_order) == sizeof(unsigned) && sizeof(lab_tree_paths) == sizeof(unsigned) &&
+                   sizeof(lab_augmentation) == sizeof(unsigned) && sizeof(lab_output_weight) == sizeof(unsigned) &&
+                   sizeof(lab_pool) == sizeof(unsigned) && sizeof(lab_head) == sizeof(unsigned) &&
+                   sizeof(lab_asked) == sizeof(unsigned) && sizeof(lab_schedule_kind) == sizeof(unsigned) &&
+                   sizeof(lab_decay_kind) == sizeof(unsigned) && sizeof(lab_position_scale) == sizeof(unsigned) &&
+                   sizeof(lab_logit_scale) == sizeof(unsigned) && sizeof(lab_precision) == sizeof(unsigned),
                "enumerations of the configuration are read as unsigned");
 
 #define AT(member) offsetof(lab_train_config, member)
@@ -107,7 +106,7 @@ const lab_option lab_config_options[] = {
     LAB_ROW("kv_heads", SIZE, AT(model.kv_heads), LAB_NUMBER("kv-heads", "N", 1, 65536),
             LAB_HELP("heads of keys and values, which divide H; H if not given"), .silent = "0",
             .flags = LAB_OPTION_BY_HAND | LAB_OPTION_CALLED),
-    LAB_ROW("architecture", NAMED, AT(model.architecture), .names = architectures, .silent = "encoder-decoder"),
+    LAB_ROW("architecture", ARCHITECTURE, AT(model.architecture), .silent = "encoder-decoder"),
     LAB_ROW("activation", NAMED, AT(model.activation), .names = activations, .silent = "relu"),
     LAB_ROW("stochastic_depth", REAL, AT(model.stochastic_depth), .silent = "0"),
     LAB_ROW("survivors", NAMED, AT(model.survivors), .names = survivors, .silent = "rescaled"),
@@ -230,6 +229,9 @@ void lab_option_text(const lab_option *option, const lab_train_config *config, c
         break;
     case LAB_OPTION_ATTENTION:
         snprintf(text, size, "%s", *config->model.attention != '\0' ? config->model.attention : option->silent);
+        break;
+    case LAB_OPTION_ARCHITECTURE:
+        snprintf(text, size, "%s", config->model.architecture->name);
         break;
     case LAB_OPTION_LIST:
         break;

@@ -57,7 +57,7 @@ locus_status lab_train_config_pretrained(lab_train_config *config, const char *f
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "pretrained", "%s has no classes for a pretrained encoder to tell",
                         config->task->name);
     }
-    lab_model_config model = {.architecture = LAB_TEXT_CLASSIFIER, .classes = config->model.classes};
+    lab_model_config model = {.architecture = config->model.architecture, .classes = config->model.classes};
     locus_status status = lab_pretrained_config(folder, NULL, encoding, sizeof encoding, &model, error);
     if (status != LOCUS_OK)
         return status;
@@ -76,7 +76,7 @@ locus_status lab_train_config_pretrained(lab_train_config *config, const char *f
 locus_status lab_train_pretrained_encoding(const char *folder, const char *spec, char *text, size_t size,
                                            locus_error *error) {
     char own[LAB_SPEC_SIZE], all[LAB_SPEC_SIZE];
-    lab_model_config model = {.architecture = LAB_TEXT_CLASSIFIER, .classes = 2};
+    lab_model_config model = {.classes = 2};
     const lab_train_config published = {.setup = LAB_SETUP_PAPER, .pretrained = folder};
     locus_status status = lab_train_encoding(spec, &published, own, sizeof own, error);
     if (status == LOCUS_OK)

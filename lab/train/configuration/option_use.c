@@ -8,7 +8,7 @@
 
 /* Options that all kinds share but those whose models, or sets, have no use for them. */
 static bool has_use(const lab_task_class *class, const char *name) {
-    const lab_architecture_class *model = lab_architecture_at((lab_architecture) class->architecture);
+    const lab_architecture *model = class->architecture;
     const struct {
         const char *name;
         bool used;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens the reader that a kind of task wants, and hands each call to it. */
+/* Opens the feed that the architecture which reads a set asks for, and hands each call to it. */
 #include "train/feed/feed.h"
 
 #include "io/fail.h"
@@ -7,54 +7,33 @@
 
 #include <string.h>
 
-/* What a set holds, and what the model that reads it is called. */
-static lab_architecture reader_of(const lab_dataset *set) {
-    return set->images.pixels != NULL    ? LAB_IMAGE_CLASSIFIER
-           : set->sequences.read != NULL ? LAB_DECODER
-           : set->labels != NULL         ? LAB_TEXT_CLASSIFIER
-                                         : LAB_ENCODER_DECODER;
-}
-
 locus_status lab_feed_check(const lab_dataset *set, const lab_model *model, locus_error *error) {
     const lab_model_config *config = lab_model_get_config(model);
-    const lab_images *images = &set->images;
-    const lab_architecture holds = reader_of(set);
-    if (holds != config->architecture) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "model",
-                        "the model reads %s, but the set holds %s: choose another task, or %s",
-                        lab_architecture_of(config)->reads, lab_architecture_at(holds)->reads,
-                        lab_architecture_at(holds)->phrase);
-    }
-    if (holds != LAB_IMAGE_CLASSIFIER ||
-        (images->side == config->image_side && images->channels == config->image_channels))
-        return LOCUS_OK;
-    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "image_side",
-                    "the set's images have side %zu and %zu channels, but the model reads side %zu and %zu channels",
-                    images->side, images->channels, config->image_side, config->image_channels);
+    const lab_architecture *own = config->architecture, *other = lab_architecture_for(set);
+    if (own->holds(set))
+        return own->check != NULL ? own->check(config, set, error) : LOCUS_OK;
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "model",
+                    "the model reads %s, but the set holds %s: choose another task%s%s", own->reads,
+                    other != NULL ? other->reads : "nothing", other != NULL ? ", or " : "",
+                    other != NULL ? other->phrase : "");
 }
 
-static locus_status open_feed(lab_feed *feed, const lab_dataset *set, size_t most, uint64_t seed, bool augment,
-                              locus_error *error) {
+static locus_status open_feed(lab_feed *feed, const lab_feed_request *request, locus_error *error) {
+    const lab_architecture *reader = lab_architecture_for(request->set);
     memset(feed, 0, sizeof *feed);
-    switch (reader_of(set)) {
-    case LAB_IMAGE_CLASSIFIER:
-        return lab_image_feed_create(&feed->images, &set->images, most, seed, augment, error);
-    case LAB_DECODER:
-        return lab_sequence_feed_create(&feed->sequences, set, most, seed, error);
-    case LAB_ENCODER_DECODER:
-    case LAB_TEXT_CLASSIFIER:
-        break;
-    }
-    return lab_batcher_create(&feed->batcher, set, most, seed, error);
+    return reader != NULL && reader->feed != NULL
+               ? reader->feed(feed, request, error)
+               : lab_batcher_create(&feed->batcher, request->set, request->most, request->seed, error);
 }
 
 locus_status lab_feed_train(lab_feed *feed, const lab_dataset *set, const lab_train_config *config,
                             locus_error *error) {
-    return open_feed(feed, set, config->batch, config->seed, config->augment == LAB_AUGMENT_POLICY, error);
+    const lab_feed_request request = {set, config->batch, config->seed, config->augment == LAB_AUGMENT_POLICY};
+    return open_feed(feed, &request, error);
 }
 
 locus_status lab_feed_score(lab_feed *feed, const lab_dataset *set, size_t most, locus_error *error) {
-    return open_feed(feed, set, most, 0, false, error);
+    return open_feed(feed, &(lab_feed_request){.set = set, .most = most}, error);
 }
 
 void lab_feed_close(lab_feed *feed) {

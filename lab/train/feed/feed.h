@@ -16,6 +16,14 @@ typedef struct lab_feed {
     lab_sequence_feed *sequences; /* NULL unless the set has sequences */
 } lab_feed;
 
+/* What an architecture opens its feed with: at most `most` samples at a time. */
+typedef struct lab_feed_request {
+    const lab_dataset *set; /* borrowed */
+    size_t most;
+    uint64_t seed;
+    bool augment;
+} lab_feed_request;
+
 /* ARGUMENT unless the model reads what the set holds: pairs, images of its size, sequences, labelled tokens. A batch
  * doesn't say how large its images are, so this comes before any is read. */
 locus_status lab_feed_check(const lab_dataset *set, const lab_model *model, locus_error *error);

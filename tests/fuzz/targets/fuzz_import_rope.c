@@ -2,6 +2,7 @@
 /* Models' configurations, as `import-rope` reads them and as a pretrained encoder's is read: what is taken gives a
  * pattern whose text is canonical, and notes of one line; a failure is one line that names the file. */
 #include "fuzz.h"
+#include "model/architecture.h"
 
 #include "io/rope_file.h"
 #include "model/pretrained/pretrained.h"
@@ -43,7 +44,7 @@ static void check_rope(const char *path) {
 }
 
 static void check_pretrained(const char *folder) {
-    lab_model_config config = lab_model_classifier_default();
+    lab_model_config config = lab_text_classifier.defaults;
     char encoding[LAB_SPEC_SIZE];
     locus_error error = {0};
     locus_pattern *pattern = NULL;

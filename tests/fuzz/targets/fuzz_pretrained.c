@@ -3,7 +3,7 @@
  * scores a batch; what is refused leaves the model as it was, with one line that names the file. */
 #include "fuzz.h"
 
-#include "model/model.h"
+#include "model/architecture.h"
 #include "model/pretrained/pretrained.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static scene *open_scene(void) {
     static scene made;
     static const char config[] = "{\"vocab_size\": 5, \"hidden_size\": 4, \"num_attention_heads\": 1, "
                                  "\"intermediate_size\": 4, \"num_hidden_layers\": 1, \"max_position_embeddings\": 3}";
-    lab_model_config wanted = lab_model_classifier_default();
+    lab_model_config wanted = lab_text_classifier.defaults;
     locus_error error = {0};
     if (made.model != NULL)
         return &made;
