@@ -211,7 +211,7 @@ static double product_peak(void) {
 static locus_status first_loss_check(const lab_model *model, const lab_score *score, locus_error *error) {
     const lab_model_config *config = lab_model_get_config(model);
     const double loss = score->loss / (double)score->tokens, chance = log((double)config->vocabulary);
-    if (config->architecture != &lab_decoder || (loss > 0.8 * chance && loss < 1.6 * chance))
+    if (config->architecture->encoder || (loss > 0.8 * chance && loss < 1.6 * chance))
         return LOCUS_OK;
     (void)snprintf(error->message, sizeof error->message, "the first loss is %.3f, chance %.3f", loss, chance);
     return LOCUS_ERROR_NUMERIC;

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+enum { AT_ONCE = 256 }; /* pictures that stand in memory */
+
 /* Normalised as in training. */
 static locus_status read_picture(const char *path, size_t side, bool scales, uint8_t *planes, float *image,
                                  locus_error *error) {
@@ -33,18 +35,18 @@ static locus_status find_names(lab_picture_classes *of, const lab_train_config *
 
 static locus_status classify(lab_picture_classes *of, lab_model *model, const lab_train_config *config,
                              char *const *paths, locus_error *error) {
-    enum { AT_ONCE = 256 };
+    const size_t most = of->count < AT_ONCE ? of->count : AT_ONCE;
     const size_t side = config->model.image_side, size = LAB_IMAGE_CHANNELS * side * side;
     const bool scales = config->task->class_names == NULL;
-    float *images = calloc(AT_ONCE, size * sizeof *images);
+    float *images = calloc(most, size * sizeof *images);
     uint8_t *planes = malloc(size);
     locus_status status = LOCUS_OK;
     of->probabilities = calloc(of->count, of->classes * sizeof *of->probabilities);
     if (images == NULL || planes == NULL || of->probabilities == NULL)
         status = lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "out of memory");
-    for (size_t first = 0; status == LOCUS_OK && first < of->count; first += AT_ONCE) {
+    for (size_t first = 0; status == LOCUS_OK && first < of->count; first += most) {
         const size_t rest = of->count - first;
-        const lab_batch batch = {.samples = rest < AT_ONCE ? rest : AT_ONCE, .images = images};
+        const lab_batch batch = {.samples = rest < most ? rest : most, .images = images};
         for (size_t i = 0; status == LOCUS_OK && i < batch.samples; i++)
             status = read_picture(paths[first + i], side, scales, planes, images + i * size, error);
         if (status == LOCUS_OK)

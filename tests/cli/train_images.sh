@@ -88,6 +88,12 @@ flat named.json | awk '{ key = $1; sub(/^[^ ]* /, ""); v[key] = $0 }
             if (v[i ".class"] != v[i ".classes.0.class"]) print "another class"
         } }' >wanted
 sed 's/   */|/g; s/ *$//' named | cmp -s - wanted || fail "eval of pictures: $(cat named named.json)"
+# More than stand in memory at once.
+{ printf 'P6\n32 32\n255\n'; head -c 3072 /dev/zero | tr '\0' '\300'; } >light.ppm
+# shellcheck disable=SC2046 # a list of names
+"$locus" eval first $(yes grey.ppm | head -257) light.ppm | tr -s ' ' >many
+"$locus" eval first light.ppm grey.ppm | tr -s ' ' >alone
+{ sed -n '1p' alone; yes "$(sed -n '3p' alone)" | head -257; sed -n '2p' alone; } | cmp -s - many || fail "many pictures: $(tail -3 many)"
 { printf 'P6\n64 48\n255\n'; head -c 9216 /dev/zero; } >large.ppm
 refuses 1 "'large.ppm' is 64×48 pixels: .*32×32" "$locus" eval first large.ppm
 refuses 1 "'large.ppm' is 64×48" "$locus" eval first grey.ppm large.ppm
