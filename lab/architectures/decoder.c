@@ -51,9 +51,9 @@ static void step_tokens(lab_model *model, const lab_batch *batch) {
     step->target_offsets[batch->samples] = at;
 }
 
-static locus_status plans_create(lab_model *model, size_t samples, locus_positions **positions, locus_error *error) {
-    const locus_packing packing = {.size = sizeof packing, .sequences = samples, .offsets = model->step.target_offsets};
-    const locus_status status = lab_positions_make(model, positions, &packing, NULL, error);
+static locus_status plans_create(lab_model *model, const lab_batch *batch, locus_positions **positions,
+                                 locus_error *error) {
+    const locus_status status = lab_positions_of(model, positions, batch, model->step.target_offsets, error);
     const lab_stack_tokens tokens = {.queries = *positions};
     return status == LOCUS_OK ? lab_places_fit(model, &model->decoder, model->decoder_places, &tokens, error) : status;
 }
@@ -96,7 +96,7 @@ static locus_status run(lab_model *model, const lab_batch *batch, const lab_batc
     lab_loss_begin(model, read, pass->training);
     step_tokens(model, batch);
     locus_positions *positions = NULL;
-    status = plans_create(model, batch->samples, &positions, error);
+    status = plans_create(model, batch, &positions, error);
     if (status == LOCUS_OK)
         status = execute(model, batch->samples, pass->training, score, error);
     locus_positions_destroy(&positions);

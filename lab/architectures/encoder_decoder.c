@@ -60,28 +60,11 @@ static void positions_destroy(batch_positions *positions) {
     locus_positions_destroy(&positions->encoder);
 }
 
-static locus_status positions_create(lab_model *model, const lab_batch *batch, batch_positions *positions,
-                                     locus_error *error) {
-    const locus_packing input = {.size = sizeof input, .sequences = batch->samples, .offsets = batch->input_offsets};
-    const locus_packing target = {
-        .size = sizeof target, .sequences = batch->samples, .offsets = model->step.target_offsets};
-    lab_token_places read = {0}, written = {0};
-    locus_status status = lab_places_of_input(&read, model, batch, error);
-    if (status == LOCUS_OK)
-        status = lab_places_of_target(&written, model, batch, target.offsets, error);
-    const lab_token_values read_at = lab_token_places_values(&read), written_at = lab_token_places_values(&written);
-    if (status == LOCUS_OK)
-        status = lab_positions_make(model, &positions->encoder, &input, &read_at, error);
-    if (status == LOCUS_OK)
-        status = lab_positions_make(model, &positions->decoder, &target, &written_at, error);
-    lab_token_places_destroy(&read);
-    lab_token_places_destroy(&written);
-    return status;
-}
-
 static locus_status plans_create(lab_model *model, const lab_batch *batch, batch_positions *positions,
                                  locus_error *error) {
-    locus_status status = positions_create(model, batch, positions, error);
+    locus_status status = lab_positions_of(model, &positions->encoder, batch, NULL, error);
+    if (status == LOCUS_OK)
+        status = lab_positions_of(model, &positions->decoder, batch, model->step.target_offsets, error);
     if (status != LOCUS_OK)
         return status;
     const lab_stack_tokens encoder = {.queries = positions->encoder};

@@ -289,14 +289,7 @@ static void take_backward(void *context, lab_rows rows, size_t chunk, float *par
 
 static locus_status plans_create(lab_model *model, const lab_batch *batch, locus_positions **positions,
                                  locus_error *error) {
-    const locus_packing packing = {
-        .size = sizeof packing, .sequences = batch->samples, .offsets = batch->input_offsets};
-    lab_token_places places = {0};
-    locus_status status = lab_places_of_input(&places, model, batch, error);
-    const lab_token_values values = lab_token_places_values(&places);
-    if (status == LOCUS_OK)
-        status = lab_positions_make(model, positions, &packing, &values, error);
-    lab_token_places_destroy(&places);
+    const locus_status status = lab_positions_of(model, positions, batch, NULL, error);
     const lab_stack_tokens tokens = {.queries = *positions};
     return status == LOCUS_OK ? lab_places_fit(model, &model->encoder, model->encoder_places, &tokens, error) : status;
 }

@@ -157,6 +157,20 @@ locus_status lab_positions_make(const lab_model *model, locus_positions **positi
     return columns_complete(positions, group, packing, values, error);
 }
 
+locus_status lab_positions_of(const lab_model *model, locus_positions **positions, const lab_batch *batch,
+                              const size_t *targets, locus_error *error) {
+    const locus_packing packing = {
+        .size = sizeof packing, .sequences = batch->samples, .offsets = targets ? targets : batch->input_offsets};
+    lab_token_places places = {0};
+    locus_status status = targets ? lab_places_of_target(&places, model, batch, targets, error)
+                                  : lab_places_of_input(&places, model, batch, error);
+    const lab_token_values values = lab_token_places_values(&places);
+    if (status == LOCUS_OK)
+        status = lab_positions_make(model, positions, &packing, &values, error);
+    lab_token_places_destroy(&places);
+    return status;
+}
+
 /* ---- checks ---- */
 
 /* Of trees: one flat coordinate, one tree, or both. */

@@ -60,6 +60,11 @@ lab_token_values lab_token_places_values(const lab_token_places *places);
 locus_status lab_positions_make(const lab_model *model, locus_positions **positions, const locus_packing *packing,
                                 const lab_token_values *values, locus_error *error);
 
+/* Of what the encoder reads, or, where `targets` are offsets of tokens read, of what the decoder reads under teacher
+ * forcing. */
+locus_status lab_positions_of(const lab_model *model, locus_positions **positions, const lab_batch *batch,
+                              const size_t *targets, locus_error *error);
+
 /* Whether tokens of the model have positions of this group. */
 locus_status lab_positions_check_group(const lab_model_config *config, const locus_group *group, locus_error *error);
 
