@@ -396,17 +396,22 @@ def compare(name, locus, folder):
 
 def rotary_families():
     names = set(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES) | set(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES)
-    names |= {n for n in modeling_auto.MODEL_MAPPING_NAMES if n.endswith("_text")} | {*CLASSES, *BESIDE}
-    found = [*FRAMES, *APART]
-    for name in names.difference(found):
+    names |= {n for n in modeling_auto.MODEL_MAPPING_NAMES if n.endswith("_text")}
+    found = []
+    for name in sorted(names):
         kind = configuration_auto.CONFIG_MAPPING[name]
-        if getattr(kind, "sub_configs", None) and name not in (*CLASSES, *BESIDE):
+        if getattr(kind, "sub_configs", None):
             continue  # its text model is a family of its own
         path = pathlib.Path(inspect.getfile(kind))
         code = path.with_name(path.name.replace("configuration_", "modeling_"))
         if code.exists() and any(sign in code.read_text().lower() for sign in ("rotary", "alibi")):
             found.append(name)
-    return sorted(found)
+    return found
+
+
+def families():
+    """Those that the automatic classes have, and those named above."""
+    return sorted({*rotary_families(), *CLASSES, *BESIDE, *FRAMES, *APART})
 
 
 # ---- the page ----
@@ -491,7 +496,7 @@ def main():
         write_page(given.write, json.loads(pathlib.Path(given.source).read_text()))
         return
     part, parts = map(int, given.part.split("/"))
-    for name in (given.families or [*rotary_families(), *VARIANTS])[part::parts]:
+    for name in (given.families or [*families(), *VARIANTS])[part::parts]:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 signal.alarm(SECONDS)
