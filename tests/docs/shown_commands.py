@@ -7,7 +7,7 @@
     locus …                 the program parses it, up to its work (--help behind it): command, options, values; its
                             operands are those of the command's usage line
     locus train|compare     tasks, encodings and budget are ones: `locus compare --list` takes them
-    locus reproduce         `--list` in place of trainings takes the whole line
+    locus reproduce         `--list` in place of trainings takes the whole line, if it needs no file
     ./dev …                 the command is one of ./dev's; of test, the stage or a name of tests may be any
     pip install …           the extras are pyproject.toml's
     python FILE, -m MODULE  it is in the tree, and what is read of its command line stands in it
@@ -103,7 +103,7 @@ class Shown:
                   for option in (f"-{letter}", f"--{long}")}
         operands, options = cut(words[len(name):], valued)
         self.fits(shown[len(name):], operands)
-        if name == ["reproduce"]:
+        if name == ["reproduce"] and "--pretrained" not in options:  # whose encoder is not there
             self.asked(*(word for word in words if word not in ("--sbatch", "--parallel")), "--list")
         if name in (["train"], ["compare"]) and "--task" in options:
             self.settings(options)
