@@ -57,13 +57,24 @@ SIZES = {
     "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 8, "linear_value_head_dim": 8, "use_sliding_window": True, "max_window_layers": 2,
     "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "attention_dropout": 0.0, "hidden_dropout": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0,
     "resid_pdrop": 0.0, "residual_dropout": 0.0, "embedding_dropout": 0.0, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "resid_dropout": 0.0, "attention_probs_dropout": 0.0,
+    "encoder_num_hidden_layers": 6, "decoder_num_hidden_layers": 6, "encoder_num_attention_heads": 4, "decoder_num_attention_heads": 4, "encoder_num_key_value_heads": 4, "decoder_num_key_value_heads": 4,
+    "indexer_n_heads": 2, "indexer_kv_heads": 1, "indexer_head_dim": 16, "indexer_budget": 64, "indexer_compress_ratio": 4, "hc_lowrank": 8,
     "use_cache": False, "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 8, "mamba_n_groups": 1, "lru_width": 64, "attention_window_size": 7, "use_mambapy": False, "use_mamba_kernels": False,
 }
 # What a family needs beside them.
 ALSO = {
     "bamba": {"attn_layer_indices": [1, 3]}, "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1}, "gemma3n_text": {"num_kv_shared_layers": 0, "layer_types": None, "intermediate_size": 96, "activation_sparsity_pattern": None, "laurel_rank": 8},
     "gemma4_text": {"num_kv_shared_layers": 0}, "gptj": {"rotary_dim": 8}, "codegen": {"rotary_dim": 8}, "dbrx": {"attn_config": {"kv_n_heads": 2, "clip_qkv": 8.0}, "ffn_config": {"ffn_hidden_size": 96, "moe_num_experts": 4, "moe_top_k": 2}},
-    "longcat_flash": {"num_layers": 3, "head_dim": 8}, "glm4v_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}}, "glm_ocr_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}}, "glm_image_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}}, "glm4v_moe_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2], "partial_rotary_factor": 0.5}}, "cosmos3_edge_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [4, 2, 2]}}, "esmc": {"num_key_value_heads": 4}, "dots3_note_text": {"num_key_value_heads": 4}, "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 3}, "zamba2": {"num_hidden_layers": 54}, "esm": {"position_embedding_type": "rotary"}, "falcon_h1": {"mamba_d_ssm": 128}, "minimax": {"sliding_window": None}, "mimo_v2_flash": {"head_dim": 24}, "embedding_gemma2_text": {}, "zaya": {"num_experts_per_tok": 1}, "granitemoehybrid": {"layer_types": ["mamba", "attention"] * 3, "position_embedding_type": "rope"}, "bloom": {"n_layer": 4}, "mpt": {"n_layers": 4},
+    "longcat_flash": {"num_layers": 3, "head_dim": 8}, "glm4v_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}}, "glm_ocr_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}}, "glm_image_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}}, "glm4v_moe_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2], "partial_rotary_factor": 0.5}}, "cosmos3_edge_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [4, 2, 2]}}, "esmc": {"num_key_value_heads": 4}, "dots3_note_text": {"num_key_value_heads": 4}, "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 3}, "zamba2": {"layers_block_type": ["mamba", "hybrid"] * 3, "use_mem_rope": True, "n_mamba_heads": 8},
+    "cohere_compass_text": {"layer_types": ["sliding_attention", "full_attention"] * 3, "rope_parameters": {kind: {"rope_type": "default", "rope_theta": 1e4} for kind in ("sliding_attention", "full_attention")}},
+    "hunyuan_vl_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}},
+    "phi4_multimodal": {"vision_config": {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 28, "crop_size": 28},
+                        "audio_config": {"hidden_size": 32, "intermediate_size": 32, "num_blocks": 2, "num_attention_heads": 2, "ext_pw_out_channel": 32, "depthwise_separable_out_channel": 32, "nemo_conv_channels": 32}},
+    "ernie4_5_vl_moe_text": {"moe_intermediate_size": [32, 32], "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [3, 3, 2]}},
+    "moshi": {"num_key_value_heads": 4}, "moonshine_streaming": {"num_key_value_heads": 4, "encoder_config": {"hidden_size": 64}}, "mistral4": {"head_dim": 24},
+    "qwen2_5_omni_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}},
+    "qwen3_omni_moe_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [4, 2, 2], "mrope_interleaved": True}},
+    "esm": {"position_embedding_type": "rotary"}, "falcon_h1": {"mamba_d_ssm": 128}, "minimax": {"sliding_window": None}, "mimo_v2_flash": {"head_dim": 24}, "embedding_gemma2_text": {}, "zaya": {"num_experts_per_tok": 1}, "granitemoehybrid": {"layer_types": ["mamba", "attention"] * 3, "position_embedding_type": "rope"}, "bloom": {"n_layer": 4}, "mpt": {"n_layers": 4},
     "qwen2_vl_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}},
     "qwen2_5_vl_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}},
     "qwen3_vl_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [4, 2, 2], "mrope_interleaved": True}},
@@ -87,6 +98,20 @@ VARIANTS = {
     "llama-4-moe-chunks (llama4_text)": ("llama4_text", {"no_rope_layers": [1, 0, 1, 0, 1, 1], "attn_scale": 0.4}),
     "mistral without a window (mistral)": ("mistral", {"sliding_window": None}),
 }
+# Text models that no automatic class names: family -> class beside the family's configuration.
+CLASSES = {"ernie4_5_vl_moe_text": "Ernie4_5_VLMoeTextModel", "moonshine": "MoonshineDecoder", "moonshine_streaming": "MoonshineStreamingDecoder",
+           "qwen2_5_omni_text": "Qwen2_5OmniThinkerTextModel", "qwen3_omni_moe_text": "Qwen3OmniMoeThinkerTextModel", "voxtral_realtime_text": "VoxtralRealtimeTextModel"}
+# Families that the automatic classes for text don't have, or that have configurations of other parts beside their text's own.
+BESIDE = {"esm", "mistral4", "moshi", "phi4_multimodal"}
+# Families whose configurations are a text model's in a frame of their own: that text model.
+FRAMES = {"mistral3": "mistral"}
+# Families with which nothing can be compared, and why.
+APART = {"deepseek_v4": "layers also attend to compressed groups of tokens, which stand beside the tokens' own keys: no spec can say that",
+         "glm5_next_text": "its attention has no positions (qk_rope_head_dim is 0); only its vision model turns",
+         "inkling2_text": "its positions are a learned relative bias; only its vision model turns",
+         "jamba": "its attention has no positions: nothing calls the rotary function of its code",
+         "nemotron_h": "its attention has no positions: nothing calls the rotary function of its code",
+         "qwen": "its code is no part of the library: checkpoints bring it"}
 PRESCALED = {"esm"}  # their queries come scaled
 OWN_WAY = {"falcon": "sdpa"}  # its eager code adds ALiBi's biases twice
 STOPPED = {"get_llama_4_attn_scale": lambda *a, **k: torch.ones(1)}
@@ -115,6 +140,9 @@ def make_config(family, extra):
 
 
 def make_model(config, family):
+    if family in CLASSES:
+        module = importlib.import_module(type(config).__module__.replace("configuration_", "modeling_"))
+        return getattr(module, CLASSES[family])._from_config(config, attn_implementation="eager").eval()
     classes = [modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING, modeling_auto.MODEL_FOR_MASKED_LM_MAPPING, modeling_auto.MODEL_MAPPING]
     error = None
     for mapping in classes:
@@ -199,9 +227,13 @@ class Replacement:
 
     def layer_of(self, module):
         index = getattr(module, "layer_idx", None)
-        return self.calls if index is None else index
+        return self.calls if index is None or index < 0 else index
 
     def __call__(self, module, query, key, value, attention_mask=None, scaling=None, dropout=0.0, s_aux=None, **kwargs):
+        if query.shape[2] != key.shape[2]:  # attention to an encoder, which has no positions
+            shared = query.shape[1] // key.shape[1]
+            key, value = (x.repeat_interleave(shared, 1) for x in (key, value))
+            return torch.nn.functional.scaled_dot_product_attention(query, key, value, scale=scaling).transpose(1, 2), None
         causal = getattr(module, "is_causal", True)
         layer = self.layer_of(module)
         self.calls += 1
@@ -216,11 +248,12 @@ class Replacement:
 def identity_like(function):
     names = list(inspect.signature(function).parameters)
     pair = len(names) > 1 and names[1] in ("k", "xk", "key", "key_states")
-    triple = pair and len(names) > 2 and names[2] == "v"
+    turned = names[:3 if pair and len(names) > 2 and names[2] == "v" else 2 if pair else 1]
 
     def same(*given, **named):
-        values = [*given, *[named[n] for n in names if n in named]]
-        return tuple(values[:3]) if triple else tuple(values[:2]) if pair else values[0]
+        values = {**dict(zip(names, given)), **named}
+        states = [values[name] for name in turned if values.get(name) is not None]
+        return tuple(states) if len(states) > 1 else states[0]
 
     return same
 
@@ -288,6 +321,10 @@ def logits(model, tokens, positions):
     more = {}
     if positions is not None:
         more["position_ids"] = torch.tensor(positions).T[:, None, :]
+    if type(model).__name__.endswith("Decoder"):
+        more["encoder_hidden_states"] = torch.randn(1, TOKENS - 12, model.config.hidden_size, generator=torch.Generator().manual_seed(5))
+    if "Voxtral" in type(model).__name__:  # what its layers know of the time
+        more["t_cond"] = torch.randn(1, 1, model.config.hidden_size, generator=torch.Generator().manual_seed(5))
     with torch.no_grad():
         out = model(input_ids=tokens, **more)
     return out.logits if getattr(out, "logits", None) is not None else out[0]
@@ -326,15 +363,18 @@ def written(config, full):
 
 
 def compare(name, locus, folder):
-    family, extra = VARIANTS.get(name, (name, {}))
+    if name in APART:
+        raise ValueError(APART[name])
+    family, extra = VARIANTS.get(name, (FRAMES.get(name, name), {}))
     config = make_config(family, extra)
     torch.manual_seed(0)
     model = make_model(config, family)
     randomise(model)
     tokens = torch.randint(3, 90, (1, TOKENS), generator=torch.Generator().manual_seed(3))
-    says = [Imported(locus, written(config, True), folder, name)]
+    framed = (lambda fields: {"model_type": name, "text_config": fields}) if name in FRAMES else dict
+    says = [Imported(locus, framed(written(config, True)), folder, name)]
     try:
-        says.append(Imported(locus, written(config, False), folder, name))
+        says.append(Imported(locus, framed(written(config, False)), folder, name))
     except ValueError as refused:  # a family that is not listed
         plain = str(refused)
     grid = np.stack([np.arange(TOKENS), np.arange(TOKENS) * 3 // 2, np.arange(TOKENS) // 2], 1)
@@ -369,17 +409,23 @@ def rotary_families():
     return found
 
 
+def families():
+    """Those that the automatic classes have, and those named above."""
+    return sorted({*rotary_families(), *CLASSES, *BESIDE, *FRAMES, *APART})
+
+
 # ---- the page ----
 
 PAGE = """# Imported models against their own code
 
 `locus import-rope` reads configurations; this page says how closely the specs that it prints agree with the models' own code.
-It covers the causal and masked language models of the transformers library (%(transformers)s, with PyTorch %(torch)s), and the text models of families that have them apart, if they have rotary or ALiBi positions and can be made small.
-Of the names that locus knows, `ernie4_5_vl_moe`, `esm`, `mistral3`, `mistral4`, `moonshine`, `moonshine_streaming`, `moshi`, `phi4_multimodal`, `qwen`, `qwen2_5_omni` and `qwen3_omni_moe` are not among these, and their models were not compared.
+It covers every name that locus knows, and the causal and masked language models of the transformers library (%(transformers)s, with PyTorch %(torch)s) that have rotary or ALiBi positions.
+Of models that also see or hear it is the text model, of Moonshine, which transcribes speech, the decoder.
+What was not compared stands at the end, with the reason.
 For each, `tools/compare_import_rope.py` makes a model with random weights and reads %(tokens)d tokens twice.
 The first time the library computes; the second time its rotary functions, temperatures, biases and masks are switched off, and `locus attend` computes each layer's attention with the spec that `locus import-rope --attention` prints for the model's configuration.
 
-- **in full**: max |difference of logits| / max |logit|, the configuration as the library writes it; **by sizes**: only its sizes are in the file, so that the family's defaults have to be known (scalings of a family's own are not: a note says so).
+- **in full**: max |difference of logits| / max |logit|, the configuration as the library writes it; **by sizes**: only its sizes are in the file, so that locus must know the family's defaults (it does not know scalings of a family's own; a note says so).
   Both computations are float32.
 - **blind**: the same difference with `none` in place of the spec: how much there was to get wrong.
 - A family agrees below %(allowed)g.
@@ -450,7 +496,7 @@ def main():
         write_page(given.write, json.loads(pathlib.Path(given.source).read_text()))
         return
     part, parts = map(int, given.part.split("/"))
-    for name in (given.families or [*rotary_families(), *VARIANTS])[part::parts]:
+    for name in (given.families or [*families(), *VARIANTS])[part::parts]:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 signal.alarm(SECONDS)
@@ -458,7 +504,8 @@ def main():
                 r = results[name]
                 print(f"{name:36} {r['differences'][0]:9.2e} {r['differences'][-1]:9.2e} without {r['without']:8.2e}  {r['spec']}" + ("" if r["spec"] == r["plain"] else f"   PLAIN {r['plain']}"), flush=True)
             except Exception as failed:
-                text = f"{type(failed).__name__}: {failed}".replace("\n", " ")[:300]
+                kind = "" if isinstance(failed, ValueError) else f"{type(failed).__name__}: "  # what was refused says why
+                text = f"{kind}{failed}".replace("\n", " ")[:300]
                 results[name] = {"failed": text}
                 print(f"{name:36} FAILED {text}", flush=True)
                 if os.environ.get("TRACE"):

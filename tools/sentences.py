@@ -4,6 +4,7 @@
 
     python3 tools/sentences.py FILE…            rewrites files
     python3 tools/sentences.py --check FILE…    names each line that holds two sentences, or a part of one
+    python3 tools/sentences.py --check N FILE…  also each that has more than N words
     python3 tools/sentences.py --words OLD NEW  whether two files have the same words in the same order
 
 Paragraphs and list items are cut; code, tables, headings and pictures stay as they are. A sentence ends with a full
@@ -102,20 +103,25 @@ def read(name):
         return file.read()
 
 
-def check(name):
+def check(name, most):
     old, new = read(name).split("\n"), rewritten(read(name)).split("\n")
     for number, (one, other) in enumerate(zip(old, new), 1):
         if one != other:
             print(f"{name}:{number}: not one sentence to a line; python3 tools/sentences.py {name} mends it")
             return False
-    return True
+    long = [sentence for first, _, text in paragraphs(old) if first is not None
+            for sentence in sentences(text) if len(sentence.split()) > most]
+    for sentence in long:
+        print(f"{name}: a sentence of {len(sentence.split())} words, {most} may be: {sentence[:60]}…")
+    return not long
 
 
 def main(words):
     if words[:1] == ["--words"] and len(words) == 3:
         return 0 if read(words[1]).split() == read(words[2]).split() else 1
     if words[:1] == ["--check"] and len(words) > 1:
-        return 0 if all([check(name) for name in words[1:]]) else 1
+        most = int(words.pop(1)) if words[1].isdigit() else float("inf")
+        return 0 if all([check(name, most) for name in words[1:]]) else 1
     if not words or words[0].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 2

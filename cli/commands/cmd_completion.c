@@ -43,7 +43,7 @@ static const char zsh_script[] =
     "    while IFS= read -r line; do\n"
     "        if [[ -z $kind ]]; then kind=$line; continue; fi\n"
     "        word=${line%%$'\\t'*}\n"
-    "        line=\"${word//:/\\\\:}:${line#*$'\\t'}\"\n"
+    "        line=\"${${word//\\\\/\\\\\\\\}//:/\\\\:}:${line#*$'\\t'}\"\n"
     "        if [[ $word == *[=\\(:] ]]; then open+=(\"$line\"); else whole+=(\"$line\"); fi\n"
     "    done < <(%s completion words -- \"${(@Q)words[2,CURRENT]}\" 2>/dev/null)\n"
     "    case $kind in\n"

@@ -75,7 +75,7 @@ static const lab_rope_family families[] = {
     {.names = "minimax_m2", .base = 5e6},
     {.names = "ministral|mistral|mistral3|starcoder2", .window_all = true},
     {.names = "ministral3", .window_all = true, .tempered = true, .scaled = true},
-    {.names = "mistral4", .interleaved = true, .tempered = true},
+    {.names = "mistral4", .interleaved = true, .tempered = true, .scaled = true},
     {.names = "mixtral|phimoe", .window_all = true, .base = 1e6},
     {.names = "modernbert", .first_full = true, .both_ways = true, .base = 16e4, .local = 1e4, .interval = 3},
     {.names = "modernbert-decoder", .first_full = true, .base = 16e4, .local = 1e4, .interval = 3},

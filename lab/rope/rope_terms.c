@@ -25,7 +25,9 @@ static double read_rotated(lab_rope_settings *settings) {
         lab_rope_fail(source,
                       "says neither head_dim nor hidden_size and num_attention_heads, but that a part of a head turns "
                       "(partial_rotary_factor)");
-    const size_t part = partial != 0 ? (size_t)((double)all * partial) : all;
+    /* Mistral 4 says the part of a whole head that qk_rope_head_dim is, others a part of what that lets turn. */
+    const bool of_head = source->head_dim > all && (size_t)((double)source->head_dim * partial) == all;
+    const size_t part = partial != 0 && !of_head ? (size_t)((double)all * partial) : all;
     settings->rotated = said ? said : part;
     if (said && partial != 0 && said != part)
         lab_rope_fail(source, "contradicts itself: rotary_dim is %zu, partial_rotary_factor %g of %zu makes %zu", said,

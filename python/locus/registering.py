@@ -2,8 +2,8 @@
 """Encodings of one's own, from Python functions.
 
     locus.register("window", score=lambda distance, width: -(distance / width) ** 2, options={"width": 16.0})
-    locus.register("slope", score=lambda distance, slope, head: -slope[head] * distance,
-                   parameters={"slope": ("heads",)}, gradient=lambda upstream, distance, slope, head: …)
+    locus.register("slope", score=lambda distance, slope, head: -slope[head] * distance, parameters={"slope": ("heads",)},
+                   gradient=lambda upstream, distance, slope, head: -(upstream @ distance) * (np.arange(len(slope)) == head))
     locus.register("wheel", angles=lambda position, head_dim: position * 100.0 ** (-2 * np.arange(head_dim // 2) / head_dim),
                    laws=("homomorphism", "relativity"))
 

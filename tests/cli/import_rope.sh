@@ -319,4 +319,13 @@ absent no.npy
 dd if=/dev/zero of=config.json bs=1 count=0 seek=3221225472 2>/dev/null
 refuses 1 'has 3072 MiB: a model.s configuration has a few KiB' import-rope config.json
 rm config.json
+
+# Each name that the program knows has a row of docs/import-rope.md: how far it agrees with its model, or why nobody can say.
+names=$(sed -n '/families\[\] = {/,/^};/p' "$LOCUS_SOURCE/lab/rope/rope_families.c" | tr -d '\n' |
+    sed 's/" *"//g; s/\.names = "/\n&/g' | sed -n 's/^\.names = "\([^"]*\)".*/\1/p' | tr '|' '\n')
+[ "$(echo "$names" | wc -l)" -ge 120 ] || complain "lab/rope/rope_families.c has another form: $names"
+for name in $names; do
+    checks=$((checks + 1))
+    grep -qE "^\| ($name|${name}_text) \| " "$LOCUS_SOURCE/docs/import-rope.md" || complain "docs/import-rope.md has no row of $name"
+done
 finish

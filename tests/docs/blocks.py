@@ -5,10 +5,11 @@
     python   run, all blocks of a page one after the other with what the earlier ones defined
     sh       commands, one to a line, run one after the other in a folder of the page's own; each ends with 0
     console  commands behind `$ `, each with what it prints
-    shell    commands that tests don't run; the first line is a comment that says what they need or how long they take
+    shell    commands that tests don't run but hold against the program and the tree (shown_commands.py); the first line
+             is a comment that says what they need or how long they take
     sql      statements on runs/locus.db, which the page's commands made; each answers with a row or more
     text     what the block right before it prints; or no code at all
-    cmake    part of a CMakeLists.txt, not run
+    cmake    part of a CMakeLists.txt; install.install builds a program with the one of docs/embed.md
 
 Other info strings, and blocks without one, are refused, so that nothing escapes by its name."""
 from __future__ import annotations
@@ -36,8 +37,9 @@ class Block:
 
 
 def pages(root: pathlib.Path) -> List[str]:
-    """README.md and the pages of docs/; recorded results are written by the program."""
-    return ["README.md"] + sorted(f"docs/{path.name}" for path in (root / "docs").glob("*.md"))
+    """README.md and its like, the pages of docs/; those of recorded results are written by the program."""
+    return ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/results/README.md"] + sorted(
+        f"docs/{path.name}" for path in (root / "docs").glob("*.md"))
 
 
 def blocks(root: pathlib.Path, page: str) -> List[Block]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs the C and shell blocks of README.md and docs/ (blocks.py says which are run, and how).
+"""Runs the C and shell blocks of README.md and docs/ (blocks.py says which are run, and how), and holds what `shell`
+blocks and sentences show against what there is (shown_commands.py).
 
     LOCUS=build/release/locus LOCUS_BUILD=build/release python3 tests/docs/run_blocks.py [PAGE…]
 
@@ -17,6 +18,7 @@ import tempfile
 from typing import List, Tuple
 
 from blocks import Block, blocks, faults, pages
+from shown_commands import Shown
 
 ROOT = pathlib.Path(os.environ.get("LOCUS_SOURCE") or pathlib.Path(__file__).resolve().parents[2])
 PROGRAM = pathlib.Path(os.environ.get("LOCUS") or ROOT / "build/release/locus").resolve()
@@ -115,11 +117,13 @@ def run_page(page: str, counts: dict) -> List[str]:
         (folder / ".bin" / "locus").symlink_to(PROGRAM)
         for part in ("include", "examples"):
             (folder / part).symlink_to(ROOT / part)
-        own = blocks(ROOT, page)
+        own, shown = blocks(ROOT, page), Shown(ROOT, PROGRAM, folder)
+        said += shown.sentences(page)
         if any("docs/results" in block.text for block in own):  # a copy, since commands may write there
             shutil.copytree(ROOT / "docs/results", folder / "docs/results")
         for block in own:
-            runner = {"c": run_c, "sh": run_sh, "console": run_console, "sql": run_sql}.get(block.info)
+            runner = {"c": run_c, "sh": run_sh, "console": run_console, "sql": run_sql,
+                      "shell": lambda block, _: shown.block(block)}.get(block.info)
             if runner and not (block.info == "sh" and page in ELSEWHERE):
                 said += runner(block, folder)
                 counts[block.info] = counts.get(block.info, 0) + 1

@@ -99,6 +99,21 @@ for program in c_shared c_static cpp_shared cpp_static; do
     says "$version" "project/build/$program"
 done
 
+# As docs/embed.md says it: its line for the compiler, and its part of a CMakeLists.txt.
+embed=$source/docs/embed.md
+cp consumer.c app.c
+eval "$(grep '^cc app\.c ' "$embed")"
+says "$version" env LD_LIBRARY_PATH="$lib" ./a.out
+mkdir embed
+{
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.20)' 'project(app C)' 'add_executable(app ../app.c)'
+    sed -n '/^```cmake$/,/^```$/{ /^```/d; p; }' "$embed"
+    echo 'target_link_libraries(app PRIVATE m)'
+} >embed/CMakeLists.txt
+cmake -G Ninja -S embed -B embed/build -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 || { cat cmake.log; exit 1; }
+cmake --build embed/build >cmake.log 2>&1 || { cat cmake.log; exit 1; }
+says "$version" embed/build/app
+
 # The tree may be moved.
 mv "$prefix" "$work/moved"
 prefix=$work/moved

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Decoding: a cache of transformers whose layers keep keys as locus turned them.
 
+    locus.huggingface.use(model)
     cache = locus.huggingface.Cache(model)
     model.generate(**inputs, past_key_values=cache)
 
