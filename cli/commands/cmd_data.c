@@ -229,7 +229,7 @@ static int inspect_task(const cli_arguments *arguments, lab_portrait *portrait, 
 
 static int inspect_file(const cli_arguments *arguments, lab_portrait *portrait, lab_portrait_request *request) {
     const lab_asked asked = (lab_asked)cli_choice(arguments, "target");
-    const lab_task_options options = {.expressions.asked = asked};
+    const lab_task_options options = lab_task_with(lab_task_find("listops"), &(lab_expression_options){.asked = asked});
     const char *path = request->name;
     lab_dataset set = {0};
     struct stat found;

@@ -8,6 +8,7 @@
 #include "store_argument.h"
 #include "task/set_text.h"
 #include "task/tree_random.h"
+#include "task_options.h"
 #include "train/configuration/config.h"
 #include "train/decoded.h"
 #include "train/feed/cut_paths.h"
@@ -37,15 +38,11 @@ static int read_samples(lab_dataset *set, cli_arguments *arguments, const lab_tr
     return 0;
 }
 
-static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_train_config *config,
-                        lab_task_options *options) {
-    if (cli_given_by_user(arguments, "length")) {
-        options->words.length_deviation *= cli_number(arguments, "length") / options->words.length_mean;
-        options->words.length_mean = cli_number(arguments, "length");
-    }
-    if (cli_given_by_user(arguments, "depth"))
-        options->trees.depth_mean = cli_number(arguments, "depth");
-    const lab_draw draw = {config->task, options, LAB_SET_TEST, (size_t)cli_integer(arguments, "n"), config->data_seed};
+/* Of the sizes that are given. */
+static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_train_config *config) {
+    lab_train_config other = *config;
+    (void)cli_put_options(arguments, &other);
+    const lab_draw draw = {other.task, &other.data, LAB_SET_TEST, (size_t)cli_integer(arguments, "n"), other.data_seed};
     return cli_done(lab_dataset_generate(set, &draw, &cli_fault));
 }
 
@@ -158,12 +155,11 @@ static int check(const cli_arguments *arguments, const cli_trained *trained) {
 static int get_samples(lab_dataset *set, cli_arguments *arguments, cli_trained *trained) {
     lab_train_config *config = &trained->config;
     const char *text = cli_text(arguments, "input");
-    lab_task_options options = config->data;
     config->data.kept = trained->folder;
     cli_trained_sets(arguments, &config->data);
     return text != NULL                ? type_sample(set, text, config)
            : config->task->class->read ? read_samples(set, arguments, config)
-                                       : draw_samples(set, arguments, config, &options);
+                                       : draw_samples(set, arguments, config);
 }
 
 static int generate(cli_arguments *arguments, cli_trained *trained) {

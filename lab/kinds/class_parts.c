@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See class_parts.h. */
 #include "kinds/class_parts.h"
+#include "task/images/picture_options.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -134,7 +135,7 @@ const lab_score_column lab_pair_columns[LAB_PAIR_COLUMNS] = {
 /* ---- of pictures ---- */
 
 static void set_side(lab_task_options *of, size_t side) {
-    of->pictures.side = side;
+    LAB_PICTURES(of)->side = side;
 }
 
 const lab_length_axis lab_picture_sides = {

@@ -12,6 +12,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define AT(member) offsetof(lab_train_config, member)
+#define LAB_AT_KIND(type, member) (AT(data.of_kind) + offsetof(type, member))
 
 /* Fields of classes, from what the files call alike. */
 #define LAB_TASKS_AND_OPTIONS \

@@ -12,23 +12,24 @@
 
 /* ---- options ---- */
 
+#define OWN(member) LAB_AT_KIND(lab_expression_options, member)
+
 static const lab_option options[] = {
     LAB_ROW(NULL, TEXT, LAB_OPTION_NOWHERE, LAB_WORD("preset", "seed|lra"),
             LAB_HELP("expressions: sizes as published, or Long Range Arena's"), .flags = LAB_OPTION_DATA),
     {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.pieces)},
-    LAB_ROW("arity", SIZE, AT(data.expressions.arguments), LAB_NUMBER("arguments", "N", 2, LAB_LISTOPS_MOST_ARGUMENTS),
+    LAB_ROW("arity", SIZE, OWN(arguments), LAB_NUMBER("arguments", "N", 2, LAB_LISTOPS_MOST_ARGUMENTS),
             LAB_HELP("expressions: most arguments of an operator (7)"), .silent = "0", .flags = LAB_OPTION_DATA,
             .instead_of = "arity"),
     LAB_ROW("sequence", SIZE, AT(data.most_pieces), LAB_NUMBER("sequence", "N", 2, 1e9), .silent = "0"),
-    LAB_ROW("expression_depth", SIZE, AT(data.expressions.depth),
-            LAB_NUMBER("expression-depth", "N", 1, LAB_LISTOPS_MOST_DEPTH),
+    LAB_ROW("expression_depth", SIZE, OWN(depth), LAB_NUMBER("expression-depth", "N", 1, LAB_LISTOPS_MOST_DEPTH),
             LAB_HELP("expressions: at this depth there are only digits (7)"), .silent = "0", .flags = LAB_OPTION_DATA,
             .instead_of = "depth"),
-    LAB_ROW("shortest", SIZE, AT(data.expressions.shortest), LAB_NUMBER("shortest", "N", 0, 1e6),
+    LAB_ROW("shortest", SIZE, OWN(shortest), LAB_NUMBER("shortest", "N", 0, 1e6),
             LAB_HELP("expressions: with more tokens than this (250)"), .silent = "0", .flags = LAB_OPTION_DATA),
-    LAB_ROW("longest", SIZE, AT(data.expressions.longest), LAB_NUMBER("longest", "N", 1, 1e6),
+    LAB_ROW("longest", SIZE, OWN(longest), LAB_NUMBER("longest", "N", 1, 1e6),
             LAB_HELP("expressions: with fewer tokens than this (1000)"), .silent = "0", .flags = LAB_OPTION_DATA),
-    LAB_ROW("asked", NAMED, AT(data.expressions.asked), LAB_CHOICE("target", "digit|parity"),
+    LAB_ROW("asked", NAMED, OWN(asked), LAB_CHOICE("target", "digit|parity"),
             LAB_HELP("expressions: their value, or whether it is odd"), .names = lab_asked_names, .silent = "digit",
             .flags = LAB_OPTION_DATA | LAB_OPTION_FREE),
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
@@ -40,8 +41,8 @@ static const lab_option options[] = {
 
 /* Of so many tokens at most, and of more than half of them. */
 static void set_longest(lab_task_options *of, size_t tokens) {
-    of->expressions.shortest = tokens / 2;
-    of->expressions.longest = tokens + 1;
+    LAB_EXPRESSIONS(of)->shortest = tokens / 2;
+    LAB_EXPRESSIONS(of)->longest = tokens + 1;
 }
 
 static const lab_length_axis lengths = {
@@ -57,7 +58,7 @@ static const lab_length_axis lengths = {
 
 /* A preset's samples are those of the published size; sizes that are given, too, stand behind it. */
 static bool changed(lab_train_config *config, const char *option, const char *value, const lab_task_options *before) {
-    const lab_expression_options *was = &before->expressions, *is = &config->data.expressions;
+    const lab_expression_options *was = LAB_EXPRESSIONS(before), *is = LAB_EXPRESSIONS(&config->data);
     if (strcmp(option, "preset") != 0)
         return false;
     for (size_t i = 0; i < LAB_LISTOPS_PRESETS; i++) {
@@ -78,15 +79,15 @@ static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
 }
 
 static size_t classes(const lab_task_options *of) {
-    return of->expressions.asked == LAB_ASKED_PARITY ? 2 : 10;
+    return LAB_EXPRESSIONS(of)->asked == LAB_ASKED_PARITY ? 2 : 10;
 }
 
 static size_t arity(const lab_task_options *of) {
-    return of->expressions.arguments;
+    return LAB_EXPRESSIONS(of)->arguments;
 }
 
 static const char *variant(const lab_task_options *of) {
-    return lab_asked_name(of->expressions.asked);
+    return lab_asked_names[LAB_EXPRESSIONS(of)->asked];
 }
 
 /* One file would be training, development and test set at once. */
@@ -135,7 +136,7 @@ static void small(lab_train_config *config, const lab_budget_size *shrunk, lab_e
     paper(config);
     lab_budget_shrink(config, shrunk);
     config->epochs = 0;
-    config->data.expressions = sizes;
+    *LAB_EXPRESSIONS(&config->data) = sizes;
 }
 
 static void quick(lab_train_config *config) {
@@ -187,7 +188,8 @@ static const lab_score_column columns[] = LAB_CLASS_COLUMNS("classes");
 
 static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *words,
                                locus_error *error) {
-    lab_listops_builder builder = {.set = set, .asked = of->expressions.asked, .arguments = of->expressions.arguments};
+    lab_listops_builder builder = {
+        .set = set, .asked = LAB_EXPRESSIONS(of)->asked, .arguments = LAB_EXPRESSIONS(of)->arguments};
     lab_listops_reader reader = {0};
     (void)task;
     locus_status status = lab_listops_read(&reader, words, error);
@@ -215,13 +217,14 @@ static const lab_task tasks[] = {{
     .name = "listops",
     .summary = "expression over digits → its value, or whether that is odd",
     .class = &lab_expressions_class,
-    .published.expressions = {.depth = 7, .arguments = 7, .shortest = 250, .longest = 1000},
+    .published = &(const lab_expression_options){.depth = 7, .arguments = 7, .shortest = 250, .longest = 1000},
     .generate = lab_listops_generate,
 }};
 
 const lab_task_class lab_expressions_class = {
     .name = "expressions",
     LAB_TASKS_AND_OPTIONS,
+    .own_size = sizeof(lab_expression_options),
     .architecture = LAB_TEXT_CLASSIFIER,
     .compared = "listops",
     .changed = changed,

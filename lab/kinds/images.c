@@ -5,6 +5,7 @@
 #include "samples/portrait.h"
 #include "task/images/cifar10.h"
 #include "task/images/picture_input.h"
+#include "task/images/picture_options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -94,6 +95,7 @@ static const lab_task tasks[] = {
 const lab_task_class lab_images_class = {
     .name = "images",
     LAB_TASKS_AND_OPTIONS,
+    .own_size = sizeof(lab_picture_options),
     .architecture = LAB_IMAGE_CLASSIFIER,
     .compared = "table3",
     .lengths = &lab_picture_sides,

@@ -11,11 +11,13 @@
 
 /* ---- options ---- */
 
+#define OWN(member) LAB_AT_KIND(lab_labelled_options, member)
+
 static const lab_option options[] = {
-    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.labelled.symbols)},
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = OWN(symbols)},
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
-    LAB_ROW("labels", SIZE, AT(data.labelled.classes), .silent = "0", .flags = LAB_OPTION_LATER),
-    LAB_ROW("tokens", NAMED, AT(data.labelled.tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
+    LAB_ROW("labels", SIZE, OWN(classes), .silent = "0", .flags = LAB_OPTION_LATER),
+    LAB_ROW("tokens", NAMED, OWN(tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
             LAB_HELP("own texts: what they are cut into"), .names = lab_token_names, .silent = "words",
             .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_DATA),
     LAB_OWN_ROWS,
@@ -29,11 +31,11 @@ static const lab_length_axis lengths = {
 
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
     (void)task;
-    return of->labelled.symbols;
+    return LAB_LABELLED(of)->symbols;
 }
 
 static size_t classes(const lab_task_options *of) {
-    return of->labelled.classes;
+    return LAB_LABELLED(of)->classes;
 }
 
 static locus_status look(lab_train_config *config, locus_error *error) {
@@ -41,8 +43,8 @@ static locus_status look(lab_train_config *config, locus_error *error) {
     const locus_status status = lab_labelled_look(&config->data, config->data_seed, &facts, error);
     if (status != LOCUS_OK)
         return status;
-    config->data.labelled.symbols = facts.vocabulary;
-    config->data.labelled.classes = facts.classes.count;
+    LAB_LABELLED(&config->data)->symbols = facts.vocabulary;
+    LAB_LABELLED(&config->data)->classes = facts.classes.count;
     config->data.digest = facts.digest;
     config->data.trained = facts.trained;
     lab_own_cap(config, facts.samples);
@@ -113,6 +115,7 @@ static const lab_task tasks[] = {{
 const lab_task_class lab_labelled_class = {
     .name = "labelled sequences",
     LAB_TASKS_AND_OPTIONS,
+    .own_size = sizeof(lab_labelled_options),
     .architecture = LAB_TEXT_CLASSIFIER,
     .lengths = &lengths,
     .vocabulary = vocabulary,

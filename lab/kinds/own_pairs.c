@@ -10,14 +10,16 @@
 
 /* ---- options ---- */
 
+#define OWN(member) LAB_AT_KIND(lab_pair_options, member)
+
 static const lab_option options[] = {
-    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.pairs.symbols)},
-    LAB_ROW("order", NAMED, AT(data.pairs.order), .names = lab_order_names, .silent = "breadth"),
-    LAB_ROW("arity", SIZE, AT(data.pairs.arity), .silent = "0"),
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = OWN(symbols)},
+    LAB_ROW("order", NAMED, OWN(order), .names = lab_order_names, .silent = "breadth"),
+    LAB_ROW("arity", SIZE, OWN(arity), .silent = "0"),
     LAB_ROW("tree_paths", NAMED, AT(model.tree_paths), LAB_CHOICE("tree-paths", "own|next|code"),
             .names = lab_tree_paths_names, .silent = "own", .flags = LAB_OPTION_FREE),
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
-    LAB_ROW("tokens", NAMED, AT(data.pairs.tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
+    LAB_ROW("tokens", NAMED, OWN(tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
             LAB_HELP("own texts: what they are cut into"), .names = lab_token_names, .silent = "words",
             .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_DATA),
     LAB_OWN_ROWS,
@@ -32,15 +34,15 @@ static const lab_length_axis lengths = {
 
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
     (void)task;
-    return of->pairs.symbols;
+    return LAB_PAIRS(of)->symbols;
 }
 
 static size_t arity(const lab_task_options *of) {
-    return of->pairs.arity;
+    return LAB_PAIRS(of)->arity;
 }
 
 static const char *variant(const lab_task_options *of) {
-    return of->pairs.arity > 0 ? lab_order_name(of->pairs.order) : "";
+    return LAB_PAIRS(of)->arity > 0 ? lab_order_name(LAB_PAIRS(of)->order) : "";
 }
 
 /* What does not grow is not decoded. */
@@ -49,12 +51,12 @@ static locus_status look(lab_train_config *config, locus_error *error) {
     const locus_status status = lab_pairs_look(&config->data, config->data_seed, &facts, error);
     if (status != LOCUS_OK)
         return status;
-    config->data.pairs.symbols = facts.vocabulary;
-    config->data.pairs.arity = facts.arity;
-    config->data.pairs.order = facts.order;
+    LAB_PAIRS(&config->data)->symbols = facts.vocabulary;
+    LAB_PAIRS(&config->data)->arity = facts.arity;
+    LAB_PAIRS(&config->data)->order = facts.order;
     config->data.digest = facts.digest;
     config->data.trained = facts.trained;
-    config->data.pairs.tokens = facts.ids ? LAB_TOKENS_IDS : config->data.pairs.tokens;
+    LAB_PAIRS(&config->data)->tokens = facts.ids ? LAB_TOKENS_IDS : LAB_PAIRS(&config->data)->tokens;
     if (facts.stuck != NULL)
         config->greedy_samples = 0;
     lab_own_cap(config, facts.samples);
@@ -135,6 +137,7 @@ static const lab_task tasks[] = {{
 const lab_task_class lab_pairs_class = {
     .name = "own pairs",
     LAB_TASKS_AND_OPTIONS,
+    .own_size = sizeof(lab_pair_options),
     .architecture = LAB_ENCODER_DECODER,
     .lengths = &lengths,
     .vocabulary = vocabulary,

@@ -14,9 +14,11 @@
 
 /* ---- options ---- */
 
+#define OWN(member) LAB_AT_KIND(lab_text_options, member)
+
 static const lab_option options[] = {
-    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.text.symbols)},
-    LAB_ROW("sequence", SIZE, AT(data.text.sequence), LAB_NUMBER("sequence", "N", 2, 1e9), .silent = "0"),
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = OWN(symbols)},
+    LAB_ROW("sequence", SIZE, OWN(sequence), LAB_NUMBER("sequence", "N", 2, 1e9), .silent = "0"),
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
     LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
             .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
@@ -26,12 +28,12 @@ static const lab_option options[] = {
 
 /* Windows in which so many tokens are read. */
 static void set_context(lab_task_options *of, size_t tokens) {
-    of->text.sequence = tokens + 1;
+    LAB_TEXT(of)->sequence = tokens + 1;
 }
 
 /* As much of the text, in windows of another length. */
 static size_t windows(const lab_task_options *trained, const lab_task_options *other, size_t samples) {
-    const size_t tokens = samples * (trained->text.sequence - 1), each = other->text.sequence - 1;
+    const size_t tokens = samples * (LAB_TEXT(trained)->sequence - 1), each = LAB_TEXT(other)->sequence - 1;
     return (tokens + each - 1) / each;
 }
 
@@ -51,7 +53,7 @@ static const lab_length_axis lengths = {
 
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
     (void)task;
-    return of->text.symbols;
+    return LAB_TEXT(of)->symbols;
 }
 
 static const char *folder_of(const lab_task_options *of) {
@@ -67,7 +69,7 @@ static locus_status look(lab_train_config *config, locus_error *error) {
 static void paper(lab_train_config *config) {
     lab_budget_training(config);
     config->model = lab_model_decoder_default();
-    config->data.text.sequence = 513;
+    LAB_TEXT(&config->data)->sequence = 513;
     config->dev_samples = 128;
     config->batch = 32;
     config->steps = 20000;
@@ -78,14 +80,14 @@ static void quick(lab_train_config *config) {
     const lab_budget_size shrunk = {LAB_SIZES(192, 6, 768, 4), LAB_SCORED(64, 0, 0), LAB_STEPS(16, 1000, 100, 1e-3)};
     paper(config);
     lab_budget_shrink(config, &shrunk);
-    config->data.text.sequence = 257;
+    LAB_TEXT(&config->data)->sequence = 257;
 }
 
 static void smoke(lab_train_config *config) {
     const lab_budget_size shrunk = {LAB_SIZES(64, 4, 256, 2), LAB_SCORED(32, 0, 0), LAB_STEPS(16, 250, 50, 2e-3)};
     paper(config);
     lab_budget_shrink(config, &shrunk);
-    config->data.text.sequence = 129;
+    LAB_TEXT(&config->data)->sequence = 129;
     lab_budget_no_dropout(config);
 }
 
@@ -161,12 +163,13 @@ static const lab_task tasks[] = {{
     .summary = "text → its next token",
     .class = &lab_text_class,
     .open_sequences = lab_text_open,
-    .published.text = {.sequence = 513},
+    .published = &(const lab_text_options){.sequence = 513},
 }};
 
 const lab_task_class lab_text_class = {
     .name = "text",
     LAB_TASKS_AND_OPTIONS,
+    .own_size = sizeof(lab_text_options),
     LAB_OF_SEQUENCES,
     .vocabulary = vocabulary,
     .lengths = &lengths,

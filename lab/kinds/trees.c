@@ -12,18 +12,20 @@
 
 /* ---- options ---- */
 
+#define OWN(member) LAB_AT_KIND(lab_tree_options, member)
+
 static const lab_option options[] = {
-    LAB_ROW("symbols", SIZE, AT(data.trees.symbols), LAB_NUMBER("symbols", "N", 1, 1e6), .flags = LAB_OPTION_DATA),
-    LAB_ROW("depth_mean", REAL, AT(data.trees.depth_mean), LAB_NUMBER("depth", "MEAN", 0, LAB_TREE_MOST_DEPTH),
+    LAB_ROW("symbols", SIZE, OWN(symbols), LAB_NUMBER("symbols", "N", 1, 1e6), .flags = LAB_OPTION_DATA),
+    LAB_ROW("depth_mean", REAL, OWN(depth_mean), LAB_NUMBER("depth", "MEAN", 0, LAB_TREE_MOST_DEPTH),
             LAB_HELP("trees: mean depth (7)"), .silent = "0", .flags = LAB_OPTION_DATA,
             .instead_of = "length expression-depth"),
-    LAB_ROW("depth_deviation", REAL, AT(data.trees.depth_deviation),
-            LAB_NUMBER("depth-deviation", "SD", 0, LAB_TREE_MOST_DEPTH), LAB_HELP("trees: its standard deviation (1)"),
-            .silent = "0", .flags = LAB_OPTION_DATA, .instead_of = "length-deviation"),
-    LAB_ROW("order", NAMED, AT(data.trees.order), LAB_CHOICE("order", "breadth|depth"),
+    LAB_ROW("depth_deviation", REAL, OWN(depth_deviation), LAB_NUMBER("depth-deviation", "SD", 0, LAB_TREE_MOST_DEPTH),
+            LAB_HELP("trees: its standard deviation (1)"), .silent = "0", .flags = LAB_OPTION_DATA,
+            .instead_of = "length-deviation"),
+    LAB_ROW("order", NAMED, OWN(order), LAB_CHOICE("order", "breadth|depth"),
             LAB_HELP("trees: in which order the output is written"), .names = lab_order_names, .silent = "breadth",
             .flags = LAB_OPTION_DATA | LAB_OPTION_FREE),
-    LAB_ROW("arity", SIZE, AT(data.trees.arity), LAB_NUMBER("arity", "K", 1, LAB_TREE_MOST_ARITY),
+    LAB_ROW("arity", SIZE, OWN(arity), LAB_NUMBER("arity", "K", 1, LAB_TREE_MOST_ARITY),
             LAB_HELP("trees: children of a node that is no leaf (2)"), .silent = "0", .flags = LAB_OPTION_DATA,
             .instead_of = "arguments"),
     LAB_ROW("tree_paths", NAMED, AT(model.tree_paths), LAB_CHOICE("tree-paths", "own|next|code"),
@@ -37,7 +39,7 @@ static const lab_option options[] = {
 };
 
 static void set_mean(lab_task_options *of, size_t mean) {
-    of->trees.depth_mean = (double)mean; /* the deviation stays */
+    LAB_TREES(of)->depth_mean = (double)mean; /* the deviation stays */
 }
 
 static const lab_size_axis size = {"depth", "test-depths"};
@@ -56,15 +58,15 @@ static const lab_length_axis lengths = {
 
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
     (void)task;
-    return of->trees.symbols + 1; /* the start token */
+    return LAB_TREES(of)->symbols + 1; /* the start token */
 }
 
 static size_t arity(const lab_task_options *of) {
-    return of->trees.arity;
+    return LAB_TREES(of)->arity;
 }
 
 static const char *variant(const lab_task_options *of) {
-    return lab_order_name(of->trees.order);
+    return lab_order_name(LAB_TREES(of)->order);
 }
 
 /* ---- budgets ---- */
@@ -73,7 +75,7 @@ static void small(lab_train_config *config, const lab_budget_size *shrunk, doubl
     lab_budget_pairs(config);
     lab_budget_shrink(config, shrunk);
     config->epochs = 0;
-    config->data.trees.depth_mean = depth;
+    LAB_TREES(&config->data)->depth_mean = depth;
 }
 
 static void quick(lab_train_config *config) {
@@ -132,7 +134,8 @@ static const lab_score_column columns[] = {
 #define TREE_TASK(task, says, count, made, arities) \
     { \
         .name = task, .summary = says, .class = &lab_trees_class, .generate = made, .children = arities, \
-        .published.trees = {.depth_mean = 7.0, .depth_deviation = 1.0, .symbols = count, .arity = 2}, \
+        .published = \
+            &(const lab_tree_options){.depth_mean = 7.0, .depth_deviation = 1.0, .symbols = count, .arity = 2}, \
     }
 
 extern const lab_task_class lab_trees_class;
@@ -150,6 +153,7 @@ static const lab_task tasks[] = {
 const lab_task_class lab_trees_class = {
     .name = "trees",
     LAB_TASKS_AND_OPTIONS,
+    .own_size = sizeof(lab_tree_options),
     .architecture = LAB_ENCODER_DECODER,
     .compared = "table2",
     .size = &size,

@@ -8,6 +8,7 @@
 #include "kinds/class_parts.h"
 #include "samples/portrait.h"
 #include "samples/sample_lines.h"
+#include "task/word_task.h"
 
 #include <errno.h>
 #include <locus/random.h>
@@ -16,6 +17,16 @@
 #include <string.h>
 
 #define MOST_TOKENS ((size_t)1 << 31)
+
+/* A task's rule: writes the target of one input word into `target` (room for the length that is returned), or NULL to
+ * ask for the length only. */
+typedef struct word_rule {
+    size_t (*transform)(size_t n, const int32_t *input, int32_t *target);
+} word_rule;
+
+static size_t transform(const lab_task *task, size_t n, const int32_t *input, int32_t *target) {
+    return ((const word_rule *)task->rule)->transform(n, input, target);
+}
 
 static size_t transform_copy(size_t n, const int32_t *input, int32_t *target) {
     if (target != NULL)
@@ -40,18 +51,19 @@ static size_t transform_repeat(size_t n, const int32_t *input, int32_t *target) 
 /* ---- sets ---- */
 
 static locus_status check(const lab_task_options *options, locus_error *error) {
-    if (!(options->words.length_mean >= 1.0 && options->words.length_mean <= 1e6)) {
+    if (!(LAB_WORDS(options)->length_mean >= 1.0 && LAB_WORDS(options)->length_mean <= 1e6)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length", "the mean length %g is not between 1 and 1000000",
-                        options->words.length_mean);
+                        LAB_WORDS(options)->length_mean);
     }
-    if (!(options->words.length_deviation >= 0.0 && options->words.length_deviation <= options->words.length_mean)) {
+    if (!(LAB_WORDS(options)->length_deviation >= 0.0 &&
+          LAB_WORDS(options)->length_deviation <= LAB_WORDS(options)->length_mean)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length-deviation",
-                        "the deviation of lengths %g is not between 0 and the mean %g", options->words.length_deviation,
-                        options->words.length_mean);
+                        "the deviation of lengths %g is not between 0 and the mean %g",
+                        LAB_WORDS(options)->length_deviation, LAB_WORDS(options)->length_mean);
     }
-    if (options->words.symbols < 1 || options->words.symbols > 1000000)
+    if (LAB_WORDS(options)->symbols < 1 || LAB_WORDS(options)->symbols > 1000000)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: give 1 to 1000000",
-                        options->words.symbols);
+                        LAB_WORDS(options)->symbols);
     return LOCUS_OK;
 }
 
@@ -62,7 +74,7 @@ static locus_random sample_stream(const lab_draw *draw, size_t sample) {
 
 static size_t sample_length(const locus_random *random, const lab_task_options *options) {
     double length =
-        floor(options->words.length_mean + options->words.length_deviation * locus_random_normal(random, 0));
+        floor(LAB_WORDS(options)->length_mean + LAB_WORDS(options)->length_deviation * locus_random_normal(random, 0));
     return length < 1.0 ? 1 : (size_t)length;
 }
 
@@ -77,7 +89,7 @@ static locus_status allocate(lab_dataset *set, const lab_draw *draw, locus_error
         locus_random random = sample_stream(draw, i);
         size_t n = sample_length(&random, draw->options);
         set->input_offsets[i + 1] = set->input_offsets[i] + n;
-        set->target_offsets[i + 1] = set->target_offsets[i] + draw->task->transform(n, NULL, NULL);
+        set->target_offsets[i + 1] = set->target_offsets[i] + transform(draw->task, n, NULL, NULL);
         if (set->input_offsets[i + 1] > MOST_TOKENS || set->target_offsets[i + 1] > MOST_TOKENS) {
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, "n",
                             "the set has more than %zu tokens: give fewer samples or shorter words", MOST_TOKENS);
@@ -97,22 +109,24 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error
         int32_t *word = set->input + set->input_offsets[i];
         size_t n = set->input_offsets[i + 1] - set->input_offsets[i];
         for (size_t j = 0; j < n; j++)
-            word[j] = 1 + (int32_t)locus_random_below(&random, 1 + j, draw->options->words.symbols);
-        draw->task->transform(n, word, set->target + set->target_offsets[i]);
+            word[j] = 1 + (int32_t)locus_random_below(&random, 1 + j, LAB_WORDS(draw->options)->symbols);
+        transform(draw->task, n, word, set->target + set->target_offsets[i]);
     }
     return status;
 }
 
 /* ---- options ---- */
 
+#define OWN(member) LAB_AT_KIND(lab_word_options, member)
+
 static const lab_option options[] = {
-    LAB_ROW("length_mean", REAL, AT(data.words.length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6),
+    LAB_ROW("length_mean", REAL, OWN(length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6),
             LAB_HELP("words: mean length (100); substring tasks: of a string (13, 16)"), .letter = 'l',
             .flags = LAB_OPTION_DATA, .instead_of = "depth sequence"),
-    LAB_ROW("length_deviation", REAL, AT(data.words.length_deviation), LAB_NUMBER("length-deviation", "SD", 0, 1e6),
+    LAB_ROW("length_deviation", REAL, OWN(length_deviation), LAB_NUMBER("length-deviation", "SD", 0, 1e6),
             LAB_HELP("words: its standard deviation (a tenth); substring-index: 0"), .flags = LAB_OPTION_DATA,
             .instead_of = "depth-deviation"),
-    LAB_ROW("symbols", SIZE, AT(data.words.symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
+    LAB_ROW("symbols", SIZE, OWN(symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
             LAB_HELP("words, tree-copy, tree-reorder (20), substrings (26, 4): how many there are"),
             .flags = LAB_OPTION_DATA),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("test-lengths", "L,L,…"),
@@ -126,16 +140,16 @@ static const lab_option options[] = {
 
 /* Another mean length keeps the deviation's share of it. */
 static bool changed(lab_train_config *config, const char *option, const char *value, const lab_task_options *before) {
-    lab_word_options *words = &config->data.words;
+    lab_word_options *words = LAB_WORDS(&config->data);
     (void)value;
     if (strcmp(option, "length") == 0)
-        words->length_deviation *= words->length_mean / before->words.length_mean;
+        words->length_deviation *= words->length_mean / LAB_WORDS(before)->length_mean;
     return false;
 }
 
 static void set_mean(lab_task_options *of, size_t mean) {
-    of->words.length_deviation *= (double)mean / of->words.length_mean;
-    of->words.length_mean = (double)mean;
+    LAB_WORDS(of)->length_deviation *= (double)mean / LAB_WORDS(of)->length_mean;
+    LAB_WORDS(of)->length_mean = (double)mean;
 }
 
 static const lab_size_axis size = {"length", "test-lengths"};
@@ -155,7 +169,7 @@ static const lab_length_axis lengths = {
 
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
     (void)task;
-    return of->words.symbols + 2; /* start and end */
+    return LAB_WORDS(of)->symbols + 2; /* start and end */
 }
 
 /* "1 2 3"; its target is what the task makes of it. */
@@ -172,23 +186,24 @@ static locus_status read_input(lab_dataset *set, const lab_task *task, const lab
         char *end;
         errno = 0;
         const long symbol = strtol(at, &end, 10);
-        if (end == at || errno != 0 || symbol < 1 || (size_t)symbol > of->words.symbols) {
+        if (end == at || errno != 0 || symbol < 1 || (size_t)symbol > LAB_WORDS(of)->symbols) {
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
-                            "'%.20s' is no symbol: give numbers from 1 to %zu between spaces", at, of->words.symbols);
+                            "'%.20s' is no symbol: give numbers from 1 to %zu between spaces", at,
+                            LAB_WORDS(of)->symbols);
         }
         set->input[n++] = (int32_t)symbol;
         at = end;
     }
     if (n == 0) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
-                        "the word is empty; give numbers from 1 to %zu between spaces", of->words.symbols);
+                        "the word is empty; give numbers from 1 to %zu between spaces", LAB_WORDS(of)->symbols);
     }
     set->input_offsets[1] = n;
-    set->target_offsets[1] = task->transform(n, NULL, NULL);
+    set->target_offsets[1] = transform(task, n, NULL, NULL);
     set->target = malloc((set->target_offsets[1] + 1) * sizeof *set->target);
     if (set->target == NULL)
         return lab_fail_memory(error, "an input");
-    task->transform(n, set->input, set->target);
+    transform(task, n, set->input, set->target);
     return LOCUS_OK;
 }
 
@@ -197,8 +212,8 @@ static locus_status read_input(lab_dataset *set, const lab_task *task, const lab
 static void small(lab_train_config *config, const lab_budget_size *shrunk, double length) {
     lab_budget_pairs(config);
     lab_budget_shrink(config, shrunk);
-    config->data.words.length_mean = length;
-    config->data.words.length_deviation = length / 10.0;
+    LAB_WORDS(&config->data)->length_mean = length;
+    LAB_WORDS(&config->data)->length_deviation = length / 10.0;
 }
 
 static void quick(lab_train_config *config) {
@@ -227,8 +242,9 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
 
 #define WORD_TASK(task, says, makes) \
     { \
-        .name = task, .summary = says, .class = &lab_words_class, .generate = generate, .transform = makes, \
-        .published.words = {.length_mean = 100.0, .length_deviation = 10.0, .symbols = 20}, \
+        .name = task, .summary = says, .class = &lab_words_class, .generate = generate, \
+        .rule = &(const word_rule){makes}, \
+        .published = &(const lab_word_options){.length_mean = 100.0, .length_deviation = 10.0, .symbols = 20}, \
     }
 
 extern const lab_task_class lab_words_class;
@@ -242,6 +258,7 @@ static const lab_task tasks[] = {
 const lab_task_class lab_words_class = {
     .name = "words",
     LAB_TASKS_AND_OPTIONS,
+    .own_size = sizeof(lab_word_options),
     .architecture = LAB_ENCODER_DECODER,
     .compared = "table1",
     .changed = changed,

@@ -147,7 +147,7 @@ static locus_status say_all(lab_portrait *to, const look *at, size_t shown, locu
 
 locus_status lab_portray_expression_set(lab_portrait *to, const lab_portrait_request *request, const lab_dataset *set,
                                         locus_error *error) {
-    const bool parity = request->draw.options->expressions.asked == LAB_ASKED_PARITY;
+    const bool parity = LAB_EXPRESSIONS(request->draw.options)->asked == LAB_ASKED_PARITY;
     look at = {
         .subject = request->name, .asked = parity ? "parity" : "digit", .set = set, .class_count = parity ? 2 : DIGITS};
     const locus_status status = look_around(&at, error);

@@ -147,9 +147,9 @@ struct lab_task_class {
     int architecture;     /* lab_architecture (model/model.h) that reads it */
     const char *compared; /* the published table whose encodings are compared where nobody names any; NULL: none */
 
-    /* Its own options, and those of its kind's tasks that differ in them. */
+    /* Its own options: their rows, and the size of the struct in which they lie (LAB_OF_KIND). */
     const lab_option *options;
-    size_t option_count;
+    size_t option_count, own_size;
     /* Whether a task of the kind has a use for one of its options, or for "greedy-samples". NULL: for all. */
     bool (*uses)(const lab_task *task, const char *option);
     /* What follows from an option that was given with this text, before which the data had been `before`: whether yet
@@ -236,10 +236,12 @@ const char *lab_task_nearest(const char *name);  /* the nearest known name, for 
 
 /* ---- answers that need no registry ---- */
 
-/* Of the model's embedding: symbols + 2 (start, end) for words, symbols + 1 for trees, 0 for images, the characters of
- * problems, the token file's own for text, tokens and the start token for expressions. */
+/* Options with these of the kind, a struct of class->own_size bytes; NULL: all are 0. And those as published. */
+lab_task_options lab_task_with(const lab_task *task, const void *of_kind);
+lab_task_options lab_task_default(const lab_task *task);
+/* Of the model's embedding: with start and end tokens, where there are any; 0: there are no tokens. */
 size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options);
-/* Classes of images and expressions; else 0. */
+/* 0: its samples have no classes. */
 size_t lab_task_classes(const lab_task *task, const lab_task_options *options);
 /* In which order output trees are written; breadth where there are none. */
 lab_order lab_task_order(const lab_task *task, const lab_task_options *options);

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const setups[] = {"paper", "code", NULL};
@@ -24,7 +25,6 @@ static const char *const precisions[] = {"float32", "bf16", NULL};
 static const char *const schedules[] = {"cosine", "steps", "constant", NULL};
 static const char *const decays[] = {"decoupled", "coupled", NULL};
 const char *const lab_order_names[] = {"breadth", "depth", NULL};
-const char *const lab_asked_names[] = {"digit", "parity", NULL};
 const char *const lab_tree_paths_names[] = {"own", "next", "code", NULL};
 const char *const lab_augmentation_names[] = {"none", "autoaugment", NULL};
 
@@ -34,10 +34,9 @@ _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) ==
                    sizeof(lab_survivors) == sizeof(unsigned) && sizeof(lab_order) == sizeof(unsigned) &&
                    sizeof(lab_tree_paths) == sizeof(unsigned) && sizeof(lab_augmentation) == sizeof(unsigned) &&
                    sizeof(lab_output_weight) == sizeof(unsigned) && sizeof(lab_pool) == sizeof(unsigned) &&
-                   sizeof(lab_head) == sizeof(unsigned) && sizeof(lab_asked) == sizeof(unsigned) &&
-                   sizeof(lab_schedule_kind) == sizeof(unsigned) && sizeof(lab_decay_kind) == sizeof(unsigned) &&
-                   sizeof(lab_position_scale) == sizeof(unsigned) && sizeof(lab_logit_scale) == sizeof(unsigned) &&
-                   sizeof(lab_precision) == sizeof(unsigned),
+                   sizeof(lab_head) == sizeof(unsigned) && sizeof(lab_schedule_kind) == sizeof(unsigned) &&
+                   sizeof(lab_decay_kind) == sizeof(unsigned) && sizeof(lab_position_scale) == sizeof(unsigned) &&
+                   sizeof(lab_logit_scale) == sizeof(unsigned) && sizeof(lab_precision) == sizeof(unsigned),
                "enumerations of the configuration are read as unsigned");
 
 #define AT(member) offsetof(lab_train_config, member)
@@ -236,6 +235,14 @@ void lab_option_text(const lab_option *option, const lab_train_config *config, c
     }
 }
 
+double lab_config_number(const lab_train_config *config, const char *field) {
+    const lab_option *option = lab_class_field(config->task->class, field);
+    char text[LAB_FIELD_SIZE] = "0";
+    if (option != NULL)
+        lab_option_text(option, config, text, sizeof text);
+    return strtod(text, NULL);
+}
+
 bool lab_option_is_silent(const lab_option *option, const char *text) {
     return option->field == NULL || (option->silent != NULL && strcmp(option->silent, text) == 0);
 }
@@ -253,4 +260,3 @@ NAMES(lab_logit_scale_name, lab_logit_scale, logit_scales)
 NAMES(lab_precision_name, lab_precision, precisions)
 NAMES(lab_order_name, lab_order, lab_order_names)
 NAMES(lab_tree_paths_name, lab_tree_paths, lab_tree_paths_names)
-NAMES(lab_asked_name, lab_asked, lab_asked_names)
