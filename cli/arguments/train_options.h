@@ -15,6 +15,10 @@
  * 0; 1 or 2 after one line on standard error. */
 int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *task);
 
+/* The sizes that an option lists, as the class's axis of lengths has them: 0; 2 after one line. */
+int cli_sizes(cli_arguments *arguments, const lab_task_class *class, const char *option, const int64_t **sizes,
+              size_t *count);
+
 /* Sets it, unless a pretrained encoder has embeddings of its own. */
 void cli_train_embedding(lab_train_config *config, lab_embedding_init init);
 

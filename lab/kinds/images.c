@@ -13,13 +13,9 @@
 /* ---- options ---- */
 
 static const lab_option options[] = {
-    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
-            LAB_HELP("images: data/cifar10, say; text: a folder of token files (data/text); expressions: .tsv"),
-            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
-    LAB_ROW("augment", NAMED, AT(augment), LAB_CHOICE("augment", "autoaugment|none"),
-            LAB_HELP("images: policy, crop and flip, or as they are"), .names = lab_augmentation_names,
-            .silent = "none"),
-    LAB_PICTURE_SIDES,
+    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"), LAB_HELP("their folder or archive (data/cifar10)"),
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL | LAB_OPTION_REPRODUCED),
+    LAB_PICTURE_ROWS,
 };
 
 static size_t classes(const lab_task_options *of) {

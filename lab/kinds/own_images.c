@@ -12,17 +12,13 @@
 
 /* ---- options ---- */
 
-#define OWN(member) LAB_AT_KIND(lab_picture_options, member)
-
 static const lab_option options[] = {
-    LAB_ROW("augment", NAMED, AT(augment), LAB_CHOICE("augment", "autoaugment|none"), .names = lab_augmentation_names,
-            .silent = "none"),
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
-    LAB_ROW("labels", SIZE, OWN(classes), .silent = "0", .flags = LAB_OPTION_LATER),
-    LAB_ROW("side", SIZE, OWN(side), LAB_NUMBER("side", "N", 5, 1024),
-            LAB_HELP("own pictures: they are brought to N×N pixels (32)"), .flags = LAB_OPTION_LATER | LAB_OPTION_DATA),
-    LAB_OWN_ROWS,
-    LAB_PICTURE_SIDES,
+    LAB_ROW("labels", SIZE, LAB_AT_KIND(lab_picture_options, classes), .silent = "0", .flags = LAB_OPTION_LATER),
+    LAB_ROW("side", SIZE, LAB_AT_KIND(lab_picture_options, side), LAB_NUMBER("side", "N", 5, 1024),
+            LAB_HELP("they are brought to N×N pixels (32)"), .flags = LAB_OPTION_LATER | LAB_OPTION_DATA),
+    LAB_OWN_ROWS("a folder of folders, one for each class", 0),
+    LAB_PICTURE_ROWS,
 };
 
 static size_t classes(const lab_task_options *of) {

@@ -11,16 +11,14 @@
 
 /* ---- options ---- */
 
-#define OWN(member) LAB_AT_KIND(lab_labelled_options, member)
-
 static const lab_option options[] = {
-    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = OWN(symbols)},
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = LAB_AT_KIND(lab_labelled_options, symbols)},
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
-    LAB_ROW("labels", SIZE, OWN(classes), .silent = "0", .flags = LAB_OPTION_LATER),
-    LAB_ROW("tokens", NAMED, OWN(tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
-            LAB_HELP("own texts: what they are cut into"), .names = lab_token_names, .silent = "words",
+    LAB_ROW("labels", SIZE, LAB_AT_KIND(lab_labelled_options, classes), .silent = "0", .flags = LAB_OPTION_LATER),
+    LAB_ROW("tokens", NAMED, LAB_AT_KIND(lab_labelled_options, tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
+            LAB_HELP("what texts are cut into"), .names = lab_token_names, .silent = "words",
             .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_DATA),
-    LAB_OWN_ROWS,
+    LAB_OWN_ROWS("a file, .tsv or .jsonl", 0),
     LAB_OWN_LENGTH_ROWS,
 };
 

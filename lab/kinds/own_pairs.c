@@ -10,19 +10,18 @@
 
 /* ---- options ---- */
 
-#define OWN(member) LAB_AT_KIND(lab_pair_options, member)
-
 static const lab_option options[] = {
-    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = OWN(symbols)},
-    LAB_ROW("order", NAMED, OWN(order), .names = lab_order_names, .silent = "breadth"),
-    LAB_ROW("arity", SIZE, OWN(arity), .silent = "0"),
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = LAB_AT_KIND(lab_pair_options, symbols)},
+    LAB_ROW("order", NAMED, LAB_AT_KIND(lab_pair_options, order), .names = lab_order_names, .silent = "breadth"),
+    LAB_ROW("arity", SIZE, LAB_AT_KIND(lab_pair_options, arity), .silent = "0"),
     LAB_ROW("tree_paths", NAMED, AT(model.tree_paths), LAB_CHOICE("tree-paths", "own|next|code"),
+            LAB_HELP("tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)"),
             .names = lab_tree_paths_names, .silent = "own", .flags = LAB_OPTION_FREE),
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
-    LAB_ROW("tokens", NAMED, OWN(tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
-            LAB_HELP("own texts: what they are cut into"), .names = lab_token_names, .silent = "words",
+    LAB_ROW("tokens", NAMED, LAB_AT_KIND(lab_pair_options, tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
+            LAB_HELP("what texts are cut into"), .names = lab_token_names, .silent = "words",
             .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_DATA),
-    LAB_OWN_ROWS,
+    LAB_OWN_ROWS("a file, .jsonl", LAB_OPTION_GENERATED),
     LAB_OWN_LENGTH_ROWS,
 };
 
@@ -166,4 +165,5 @@ const lab_task_class lab_pairs_class = {
     .turns = "along the order or down a branch",
     .speed_note = LAB_PAIR_SPEED_NOTE,
     .generate = "own pairs: give --input, or --test and -n",
+    .generate_options = "input n",
 };

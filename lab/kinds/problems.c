@@ -14,21 +14,21 @@
 
 /* ---- options ---- */
 
-#define OWN(member) LAB_AT_KIND(lab_problem_options, member)
-
 static const lab_option options[] = {
-    LAB_ROW("length_mean", REAL, OWN(length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6), .letter = 'l',
+    LAB_ROW("length_mean", REAL, LAB_AT_KIND(lab_problem_options, length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6),
+            LAB_HELP("mean length of a string (13, 16)"), .letter = 'l', .flags = LAB_OPTION_DATA),
+    LAB_ROW("length_deviation", REAL, LAB_AT_KIND(lab_problem_options, length_deviation),
+            LAB_NUMBER("length-deviation", "SD", 0, 1e6), LAB_HELP("its standard deviation (0)"),
             .flags = LAB_OPTION_DATA),
-    LAB_ROW("length_deviation", REAL, OWN(length_deviation), LAB_NUMBER("length-deviation", "SD", 0, 1e6),
-            .flags = LAB_OPTION_DATA),
-    LAB_ROW("symbols", SIZE, OWN(symbols), LAB_NUMBER("symbols", "N", 1, 1e6), .flags = LAB_OPTION_DATA),
-    LAB_ROW("sequence", SIZE, OWN(sequence), LAB_NUMBER("sequence", "N", 2, 1e9),
-            LAB_HELP("problems, text: tokens of a sequence; a decoder reads all but one"), .silent = "0",
-            .flags = LAB_OPTION_DATA),
-    LAB_ROW("digits", SIZE, OWN(digits), LAB_NUMBER("digits", "N", 1, LAB_PROBLEM_MOST_DIGITS),
-            LAB_HELP("addition: digits of the longest numbers (8)"), .silent = "0", .flags = LAB_OPTION_DATA),
-    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), .letter = 'l', .flags = LAB_OPTION_SCORED,
-            .instead_of = "depths"),
+    LAB_ROW("symbols", SIZE, LAB_AT_KIND(lab_problem_options, symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
+            LAB_HELP("letters of strings (26, 4)"), .flags = LAB_OPTION_DATA),
+    LAB_ROW("sequence", SIZE, LAB_AT_KIND(lab_problem_options, sequence), LAB_NUMBER("sequence", "N", 2, 1e9),
+            LAB_HELP("tokens of a sequence; a decoder reads all but one"), .silent = "0", .flags = LAB_OPTION_DATA),
+    LAB_ROW("digits", SIZE, LAB_AT_KIND(lab_problem_options, digits),
+            LAB_NUMBER("digits", "N", 1, LAB_PROBLEM_MOST_DIGITS), LAB_HELP("digits of the longest numbers (8)"),
+            .silent = "0", .flags = LAB_OPTION_DATA),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), LAB_HELP("of just so many digits or letters"),
+            .letter = 'l', .flags = LAB_OPTION_SCORED, .instead_of = "depths"),
 };
 
 /* Numbers of just so many digits, strings of just so many letters. */
@@ -233,4 +233,5 @@ const lab_task_class lab_problems_class = {
     .page_legend = "[solved?<i>solved</i>: random problems that greedy decoding gets to the letter. |]<i>loss</i> and "
                    "<i>accuracy</i> are teacher-forced, of every character. ",
     .generate = "problems: give --prompt, or -n",
+    .generate_options = "n " LAB_PROMPT_OPTIONS,
 };

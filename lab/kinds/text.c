@@ -14,15 +14,25 @@
 
 /* ---- options ---- */
 
-#define OWN(member) LAB_AT_KIND(lab_text_options, member)
-
 static const lab_option options[] = {
-    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = OWN(symbols)},
-    LAB_ROW("sequence", SIZE, OWN(sequence), LAB_NUMBER("sequence", "N", 2, 1e9), .silent = "0"),
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = LAB_AT_KIND(lab_text_options, symbols)},
+    LAB_ROW("sequence", SIZE, LAB_AT_KIND(lab_text_options, sequence), LAB_NUMBER("sequence", "N", 2, 1e9),
+            LAB_HELP("tokens of a sequence; a decoder reads all but one"), .silent = "0"),
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
-    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
-            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
-    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), .letter = 'l', .flags = LAB_OPTION_SCORED,
+    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"), LAB_HELP("a folder of token files (data/text)"),
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL | LAB_OPTION_REPRODUCED),
+    LAB_ROW(NULL, TEXT, LAB_OPTION_NOWHERE, LAB_WORD("train-text", "FILE"), LAB_HELP("the text to train on, UTF-8"),
+            .flags = LAB_OPTION_MADE),
+    LAB_ROW(NULL, TEXT, LAB_OPTION_NOWHERE, LAB_WORD("dev-text", "FILE"),
+            LAB_HELP("the text to choose by (5 % of --train-text)"), .flags = LAB_OPTION_MADE),
+    LAB_ROW(NULL, TEXT, LAB_OPTION_NOWHERE, LAB_WORD("test-text", "FILE"),
+            LAB_HELP("the text to score on (5 % of --train-text)"), .flags = LAB_OPTION_MADE),
+    LAB_ROW(NULL, SIZE, LAB_OPTION_NOWHERE, LAB_NUMBER("vocabulary", "N", 257, 1e6),
+            LAB_HELP("pieces of a SentencePiece model (none: tokens are bytes)"), .flags = LAB_OPTION_MADE),
+    LAB_ROW(NULL, TEXT, LAB_OPTION_NOWHERE, LAB_WORD("model", "FILE"),
+            LAB_HELP("a SentencePiece model that is there already"), .flags = LAB_OPTION_MADE),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"),
+            LAB_HELP("in windows of so many tokens of context"), .letter = 'l', .flags = LAB_OPTION_SCORED,
             .instead_of = "depths"),
 };
 
@@ -190,4 +200,5 @@ const lab_task_class lab_text_class = {
     .page_legend =
         "<i>perplexity</i>: e to the loss, of each seed; <i>bits per byte</i> is comparable between vocabularies. ",
     .generate = "text: give --prompt",
+    .generate_options = LAB_PROMPT_OPTIONS,
 };

@@ -12,29 +12,28 @@
 
 /* ---- options ---- */
 
-#define OWN(member) LAB_AT_KIND(lab_tree_options, member)
-
 static const lab_option options[] = {
-    LAB_ROW("symbols", SIZE, OWN(symbols), LAB_NUMBER("symbols", "N", 1, 1e6), .flags = LAB_OPTION_DATA),
-    LAB_ROW("depth_mean", REAL, OWN(depth_mean), LAB_NUMBER("depth", "MEAN", 0, LAB_TREE_MOST_DEPTH),
-            LAB_HELP("trees: mean depth (7)"), .silent = "0", .flags = LAB_OPTION_DATA,
-            .instead_of = "length expression-depth"),
-    LAB_ROW("depth_deviation", REAL, OWN(depth_deviation), LAB_NUMBER("depth-deviation", "SD", 0, LAB_TREE_MOST_DEPTH),
-            LAB_HELP("trees: its standard deviation (1)"), .silent = "0", .flags = LAB_OPTION_DATA,
-            .instead_of = "length-deviation"),
-    LAB_ROW("order", NAMED, OWN(order), LAB_CHOICE("order", "breadth|depth"),
-            LAB_HELP("trees: in which order the output is written"), .names = lab_order_names, .silent = "breadth",
+    LAB_ROW("symbols", SIZE, LAB_AT_KIND(lab_tree_options, symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
+            LAB_HELP("leaves and operators of copies and mirror images (20)"), .flags = LAB_OPTION_DATA),
+    LAB_ROW("depth_mean", REAL, LAB_AT_KIND(lab_tree_options, depth_mean),
+            LAB_NUMBER("depth", "MEAN", 0, LAB_TREE_MOST_DEPTH), LAB_HELP("mean depth (7 as published)"), .silent = "0",
+            .flags = LAB_OPTION_DATA | LAB_OPTION_GENERATED, .instead_of = "length expression-depth"),
+    LAB_ROW("depth_deviation", REAL, LAB_AT_KIND(lab_tree_options, depth_deviation),
+            LAB_NUMBER("depth-deviation", "SD", 0, LAB_TREE_MOST_DEPTH), LAB_HELP("its standard deviation (1)"),
+            .silent = "0", .flags = LAB_OPTION_DATA, .instead_of = "length-deviation"),
+    LAB_ROW("order", NAMED, LAB_AT_KIND(lab_tree_options, order), LAB_CHOICE("order", "breadth|depth"),
+            LAB_HELP("in which order the output is written"), .names = lab_order_names, .silent = "breadth",
             .flags = LAB_OPTION_DATA | LAB_OPTION_FREE),
-    LAB_ROW("arity", SIZE, OWN(arity), LAB_NUMBER("arity", "K", 1, LAB_TREE_MOST_ARITY),
-            LAB_HELP("trees: children of a node that is no leaf (2)"), .silent = "0", .flags = LAB_OPTION_DATA,
+    LAB_ROW("arity", SIZE, LAB_AT_KIND(lab_tree_options, arity), LAB_NUMBER("arity", "K", 1, LAB_TREE_MOST_ARITY),
+            LAB_HELP("children of a node that is no leaf (2)"), .silent = "0", .flags = LAB_OPTION_DATA,
             .instead_of = "arguments"),
     LAB_ROW("tree_paths", NAMED, AT(model.tree_paths), LAB_CHOICE("tree-paths", "own|next|code"),
-            LAB_HELP("trees: tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)"),
-            .names = lab_tree_paths_names, .silent = "own", .flags = LAB_OPTION_FREE),
+            LAB_HELP("tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)"),
+            .names = lab_tree_paths_names, .silent = "own", .flags = LAB_OPTION_FREE | LAB_OPTION_REPRODUCED),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("test-depths", "D,D,…"),
-            LAB_HELP("trees: further test sets of these mean depths"), .instead_of = "test-lengths"),
+            LAB_HELP("further test sets of these mean depths"), .instead_of = "test-lengths"),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("depths", "D,D,…"),
-            LAB_HELP("trees: sets of these mean depths instead of the trained one"), .flags = LAB_OPTION_SCORED,
+            LAB_HELP("sets of these mean depths instead of the trained one"), .flags = LAB_OPTION_SCORED,
             .instead_of = "lengths sides"),
 };
 
@@ -184,4 +183,5 @@ const lab_task_class lab_trees_class = {
     .speed_note = LAB_PAIR_SPEED_NOTE,
     .read_input = lab_tree_typed,
     .generate = "trees: give --input, or -n",
+    .generate_options = "input n",
 };

@@ -117,25 +117,20 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error
 
 /* ---- options ---- */
 
-#define OWN(member) LAB_AT_KIND(lab_word_options, member)
-
 static const lab_option options[] = {
-    LAB_ROW("length_mean", REAL, OWN(length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6),
-            LAB_HELP("words: mean length (100); substring tasks: of a string (13, 16)"), .letter = 'l',
-            .flags = LAB_OPTION_DATA, .instead_of = "depth sequence"),
-    LAB_ROW("length_deviation", REAL, OWN(length_deviation), LAB_NUMBER("length-deviation", "SD", 0, 1e6),
-            LAB_HELP("words: its standard deviation (a tenth); substring-index: 0"), .flags = LAB_OPTION_DATA,
-            .instead_of = "depth-deviation"),
-    LAB_ROW("symbols", SIZE, OWN(symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
-            LAB_HELP("words, tree-copy, tree-reorder (20), substrings (26, 4): how many there are"),
-            .flags = LAB_OPTION_DATA),
+    LAB_ROW("length_mean", REAL, LAB_AT_KIND(lab_word_options, length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6),
+            LAB_HELP("mean length (100 as published)"), .letter = 'l', .flags = LAB_OPTION_DATA | LAB_OPTION_GENERATED,
+            .instead_of = "depth sequence"),
+    LAB_ROW("length_deviation", REAL, LAB_AT_KIND(lab_word_options, length_deviation),
+            LAB_NUMBER("length-deviation", "SD", 0, 1e6), LAB_HELP("its standard deviation (a tenth)"),
+            .flags = LAB_OPTION_DATA, .instead_of = "depth-deviation"),
+    LAB_ROW("symbols", SIZE, LAB_AT_KIND(lab_word_options, symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
+            LAB_HELP("how many there are (20)"), .flags = LAB_OPTION_DATA),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("test-lengths", "L,L,…"),
-            LAB_HELP("words: further test sets of these mean lengths"), .instead_of = "test-depths"),
+            LAB_HELP("further test sets of these mean lengths"), .instead_of = "test-depths"),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"),
-            LAB_HELP(
-                "sets of these lengths instead of the trained one: of words (the mean), of a text's context, digits of "
-                "sums, tokens of expressions and own sequences"),
-            .letter = 'l', .flags = LAB_OPTION_SCORED, .instead_of = "depths sides"),
+            LAB_HELP("sets of these mean lengths instead of the trained one"), .letter = 'l',
+            .flags = LAB_OPTION_SCORED, .instead_of = "depths sides"),
 };
 
 /* Another mean length keeps the deviation's share of it. */
@@ -285,4 +280,5 @@ const lab_task_class lab_words_class = {
     .curves = &lab_curves_by_steps,
     .speed_note = LAB_PAIR_SPEED_NOTE,
     .generate = "words: give --input, or -n",
+    .generate_options = "input n",
 };

@@ -195,6 +195,7 @@ struct lab_task_class {
     lab_making makes;
     lab_write_samples *write; /* of lines */
     lab_portray *portray;
+    bool (*owns)(const char *path); /* whether a file of samples is one of its own; NULL: all kinds read it alike */
 
     const lab_score_column *columns;
     size_t column_count;
@@ -212,6 +213,7 @@ struct lab_task_class {
     const char *speed_note;
     const char *generate; /* how `generate` is asked of it; NULL: never, and `no_generate` says what does instead */
     const char *no_generate;
+    const char *generate_options; /* of that command, which its runs take beside rows flagged so, parted by spaces */
 
     /* A set of one sample, from its input as one types it, of pictures a file's path, with the target that the task
      * asks for; where that is not known the set says how long it may be. `options->kept` is the run's folder. ARGUMENT,
