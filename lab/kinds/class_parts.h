@@ -72,8 +72,21 @@ double lab_value_chance(const struct lab_outcome *outcome); /* one of the classe
 
 /* ---- of pairs of sequences: words, own pairs ---- */
 
-enum { LAB_PAIR_COLUMNS = 5 };
-extern const lab_score_column lab_pair_columns[LAB_PAIR_COLUMNS];
+/* `right`: what is right or wrong, "tokens, %". */
+#define LAB_PAIR_COLUMNS(right) \
+    { \
+        {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS | LAB_SCORE_COMMON, "accuracy", NULL, \
+         right,      lab_value_accuracy}, \
+            {"exact",    LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_COMMON, "exact", NULL, \
+             "whole, %", lab_value_exact}, \
+            {"greedy_exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_COMMON, "greedy exact", "greedy", \
+             "exact, %",     lab_value_greedy}, \
+            {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET | LAB_SCORE_COMMON, "loss", NULL, \
+             NULL,   lab_value_loss}, \
+        { \
+            "chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common \
+        } \
+    }
 #define LAB_PAIR_PAGE_LEGEND \
     "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token. <i>steps</i>: " \
     "until 99 % accuracy on the development set. "

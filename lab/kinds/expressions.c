@@ -174,6 +174,7 @@ static const lab_curve_words curves = LAB_CLASS_CURVES("an expression", "class",
 static const lab_bin_words bins = {
     "length:",
     "token_lengths",
+    {"accuracy", "exact", "greedy_exact"},
     {{"Test accuracy by depth of the expression", "", ""}, {"Test accuracy by length of the expression", "", ""}},
     {"depth of the expression, and how many such", "tokens of the expression, and how many such"},
     {"test accuracy, %", "", ""},

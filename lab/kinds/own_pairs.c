@@ -122,6 +122,8 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
+static const lab_score_column columns[] = LAB_PAIR_COLUMNS("tokens, %");
+
 /* ---- the class ---- */
 
 extern const lab_task_class lab_pairs_class;
@@ -150,7 +152,7 @@ const lab_task_class lab_pairs_class = {
     .read_input = read_input,
     .makes = LAB_MAKES_NOTHING,
     .portray = lab_portray_own_pairs,
-    LAB_COLUMNS(lab_pair_columns),
+    LAB_COLUMNS(columns),
     .token = "token",
     .sample = "output",
     .source = "tokens",

@@ -119,14 +119,7 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
-static const lab_score_column columns[] = {
-    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "nodes, %",
-     lab_value_accuracy},
-    {"exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "exact", NULL, "whole, %", lab_value_exact},
-    {"greedy_exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "greedy exact", "greedy", "exact, %", lab_value_greedy},
-    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET, "loss", NULL, NULL, lab_value_loss},
-    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common},
-};
+static const lab_score_column columns[] = LAB_PAIR_COLUMNS("nodes, %");
 
 /* ---- the class ---- */
 

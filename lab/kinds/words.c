@@ -233,6 +233,8 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
+static const lab_score_column columns[] = LAB_PAIR_COLUMNS("tokens, %");
+
 /* ---- the class ---- */
 
 #define WORD_TASK(task, says, makes) \
@@ -268,7 +270,7 @@ const lab_task_class lab_words_class = {
     .as_code = lab_budget_tables_code,
     .write = lab_samples_write,
     .portray = lab_portray_drawn,
-    LAB_COLUMNS(lab_pair_columns),
+    LAB_COLUMNS(columns),
     .token = "token",
     .sample = "output",
     .source = "tokens",

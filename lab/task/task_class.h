@@ -28,6 +28,7 @@ enum {
     LAB_SCORE_LEADS = 8,      /* what tables are about; of several the first that a table has */
     LAB_SCORE_OPTIONAL = 16,  /* side by side only where some row has it */
     LAB_SCORE_PAGE_HEAD = 32, /* side by side it has its page's head in the terminal, too */
+    LAB_SCORE_COMMON = 64,    /* in JSON of all kinds, be it null */
     LAB_SCORE_ALWAYS = LAB_SCORE_RUN | LAB_SCORE_SET | LAB_SCORE_SIDE
 };
 
@@ -103,12 +104,13 @@ typedef struct lab_curve_words {
     bool loss; /* left is a loss as well, and logarithmic; else an accuracy in per cent */
 } lab_curve_words;
 
-enum { LAB_BIN_MEASURES = 3 }; /* accuracy, exact, greedy exact */
+enum { LAB_BIN_MEASURES = 3 };
 
 /* Scores by depth and by size of the test set's samples. */
 typedef struct lab_bin_words {
-    const char *prefix; /* of the sets by size in the store: "nodes:" */
-    const char *field;  /* of the bins in JSON: "nodes" */
+    const char *prefix;                   /* of the sets by size in the store: "nodes:" */
+    const char *field;                    /* of the bins in JSON: "nodes" */
+    const char *scores[LAB_BIN_MEASURES]; /* as stores and JSON call them */
     const char *titles[2][LAB_BIN_MEASURES], *x_labels[2], *y_labels[LAB_BIN_MEASURES], *heads[2];
     size_t drawn; /* panels: two, or four with greedy decoding */
     const char *caption, *summary;

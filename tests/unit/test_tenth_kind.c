@@ -105,6 +105,8 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     snprintf(facts->data, sizeof facts->data, "words of %g letters", facts->mean_size);
 }
 
+static const lab_score_column columns[] = LAB_PAIR_COLUMNS("letters, %");
+
 static const lab_task tasks[] = {{
     .name = "sort",
     .summary = "w → its letters in order",
@@ -124,7 +126,7 @@ const lab_task_class lab_sorted_class = {
     .budgets = {budget, budget, budget},
     .write = lab_samples_write,
     .portray = lab_portray_drawn,
-    LAB_COLUMNS(lab_pair_columns),
+    LAB_COLUMNS(columns),
     .token = "letter",
     .sample = "word",
     .source = "letters",
