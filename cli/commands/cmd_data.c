@@ -64,25 +64,12 @@ static int draw_failed(const lab_task *task, locus_error *error) {
 
 /* ---- make ---- */
 
-static int make_lines(const cli_arguments *arguments, const lab_task *task) {
-    lab_train_config config;
-    lab_dataset set;
-    const int status = cli_require(arguments, "output");
-    if (status == 0 && task->solved && cli_given_by_user(arguments, "sequence"))
-        return cli_usage_error("--sequence: %s is written problem by problem; data inspect counts sequences",
-                               task->name);
-    if (status != 0)
-        return status;
-    const lab_draw draw = read_draw(arguments, task, &config);
-    if (lab_dataset_generate(&set, &draw, &cli_fault) != LOCUS_OK)
-        return draw_failed(task, &cli_fault);
-    const char *path = cli_text(arguments, "output");
+static int write_lines(const char *path, const lab_task *task, const lab_dataset *set) {
     const bool printed = strcmp(path, "-") == 0;
-    const locus_status done = printed ? task->class->write(stdout, &set, task, false, &cli_fault)
-                                      : lab_samples_save(&set, task, path, &cli_fault);
+    const locus_status done = printed ? task->class->write(stdout, set, task, false, &cli_fault)
+                                      : lab_samples_save(set, task, path, &cli_fault);
     if (done == LOCUS_OK && !printed)
-        cli_note("%zu samples of %s in %s", set.samples, task->name, path);
-    lab_dataset_destroy(&set);
+        cli_note("%zu samples of %s in %s", set->samples, task->name, path);
     return cli_done(done);
 }
 
@@ -98,21 +85,25 @@ static int write_image(const cli_arguments *arguments, const lab_images *images)
     return 0;
 }
 
-/* What the file is follows from its name. */
-static int make_picture(const cli_arguments *arguments, const lab_task *task) {
+/* Which form a picture's file has follows from its name. */
+static int make_set(const cli_arguments *arguments, const lab_task *task) {
+    const bool picture = task->class->makes == LAB_MAKES_PICTURES;
+    const char *path = cli_text(arguments, "output");
     lab_train_config config;
     lab_dataset set;
-    const char *path = cli_text(arguments, "output");
     int status = cli_require(arguments, "output");
-    if (status == 0 && !lab_name_ends(path, ".png") && !lab_name_ends(path, ".ppm"))
+    if (status == 0 && picture && !lab_name_ends(path, ".png") && !lab_name_ends(path, ".ppm"))
         return cli_usage_error("data make: --output '%s' is no .png or .ppm", path);
+    if (status == 0 && task->solved && cli_given_by_user(arguments, "sequence"))
+        return cli_usage_error("--sequence: %s is written problem by problem; data inspect counts sequences",
+                               task->name);
     status = status ? status : require_data(arguments, task);
     if (status != 0)
         return status;
     const lab_draw draw = read_draw(arguments, task, &config);
     if (lab_dataset_generate(&set, &draw, &cli_fault) != LOCUS_OK)
         return draw_failed(task, &cli_fault);
-    status = write_image(arguments, &set.images);
+    status = picture ? write_image(arguments, &set.images) : write_lines(path, task, &set);
     lab_dataset_destroy(&set);
     return status;
 }
@@ -191,17 +182,11 @@ static int run_make(cli_arguments *arguments) {
     const int status = task == NULL ? 2 : refuse_strangers(arguments, task);
     if (status != 0)
         return status;
-    switch (task->class->makes) {
-    case LAB_MAKES_LINES:
-        return make_lines(arguments, task);
-    case LAB_MAKES_PICTURES:
-        return make_picture(arguments, task);
-    case LAB_MAKES_TOKENS:
-        return make_tokens(arguments);
-    case LAB_MAKES_NOTHING:
-        break;
-    }
-    return cli_usage_error("data make: %s reads samples of your own, there is nothing to draw", task->name);
+    return makes_tokens(task->class, NULL)           ? make_tokens(arguments)
+           : task->class->makes != LAB_MAKES_NOTHING ? make_set(arguments, task)
+                                                     : cli_usage_error("data make: %s reads samples of your own, there "
+                                                                       "is nothing to draw",
+                                                                       task->name);
 }
 
 /* ---- inspect ---- */

@@ -15,8 +15,9 @@
 #define LAB_AT_KIND(type, member) (AT(data.of_kind) + offsetof(type, member))
 
 /* Fields of classes, from what the files call alike. */
-#define LAB_TASKS_AND_OPTIONS \
-    .tasks = tasks, .task_count = COUNT(tasks), .options = options, .option_count = COUNT(options)
+#define LAB_TASKS_AND_OPTIONS(type) \
+    .tasks = tasks, .task_count = COUNT(tasks), .options = options, .option_count = COUNT(options), \
+    .own_size = sizeof(type)
 #define LAB_COLUMNS(table) .columns = table, .column_count = COUNT(table)
 /* Of kinds that decoders read: problems, text. */
 #define LAB_OF_SEQUENCES \

@@ -225,8 +225,7 @@ static const lab_task tasks[] = {{
 
 const lab_task_class lab_expressions_class = {
     .name = "expressions",
-    LAB_TASKS_AND_OPTIONS,
-    .own_size = sizeof(lab_expression_options),
+    LAB_TASKS_AND_OPTIONS(lab_expression_options),
     .architecture = LAB_TEXT_CLASSIFIER,
     .compared = "listops",
     .changed = changed,

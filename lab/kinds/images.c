@@ -90,8 +90,7 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_images_class = {
     .name = "images",
-    LAB_TASKS_AND_OPTIONS,
-    .own_size = sizeof(lab_picture_options),
+    LAB_TASKS_AND_OPTIONS(lab_picture_options),
     .architecture = LAB_IMAGE_CLASSIFIER,
     .compared = "table3",
     .lengths = &lab_picture_sides,

@@ -102,8 +102,7 @@ static const lab_task tasks[] = {{
 
 const lab_task_class lab_pictures_class = {
     .name = "own pictures",
-    LAB_TASKS_AND_OPTIONS,
-    .own_size = sizeof(lab_picture_options),
+    LAB_TASKS_AND_OPTIONS(lab_picture_options),
     .architecture = LAB_IMAGE_CLASSIFIER,
     .lengths = &lab_picture_sides,
     .classes = classes,

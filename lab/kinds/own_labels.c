@@ -112,8 +112,7 @@ static const lab_task tasks[] = {{
 
 const lab_task_class lab_labelled_class = {
     .name = "labelled sequences",
-    LAB_TASKS_AND_OPTIONS,
-    .own_size = sizeof(lab_labelled_options),
+    LAB_TASKS_AND_OPTIONS(lab_labelled_options),
     .architecture = LAB_TEXT_CLASSIFIER,
     .lengths = &lengths,
     .vocabulary = vocabulary,

@@ -137,8 +137,7 @@ static const lab_task tasks[] = {{
 
 const lab_task_class lab_pairs_class = {
     .name = "own pairs",
-    LAB_TASKS_AND_OPTIONS,
-    .own_size = sizeof(lab_pair_options),
+    LAB_TASKS_AND_OPTIONS(lab_pair_options),
     .architecture = LAB_ENCODER_DECODER,
     .lengths = &lengths,
     .vocabulary = vocabulary,

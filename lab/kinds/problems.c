@@ -211,8 +211,7 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_problems_class = {
     .name = "problems",
-    LAB_TASKS_AND_OPTIONS,
-    .own_size = sizeof(lab_problem_options),
+    LAB_TASKS_AND_OPTIONS(lab_problem_options),
     LAB_OF_SEQUENCES,
     .uses = uses,
     .vocabulary = vocabulary,

@@ -178,8 +178,7 @@ static const lab_task tasks[] = {{
 
 const lab_task_class lab_text_class = {
     .name = "text",
-    LAB_TASKS_AND_OPTIONS,
-    .own_size = sizeof(lab_text_options),
+    LAB_TASKS_AND_OPTIONS(lab_text_options),
     LAB_OF_SEQUENCES,
     .vocabulary = vocabulary,
     .lengths = &lengths,

@@ -144,8 +144,7 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_trees_class = {
     .name = "trees",
-    LAB_TASKS_AND_OPTIONS,
-    .own_size = sizeof(lab_tree_options),
+    LAB_TASKS_AND_OPTIONS(lab_tree_options),
     .architecture = LAB_ENCODER_DECODER,
     .compared = "table2",
     .size = &size,

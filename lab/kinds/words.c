@@ -254,8 +254,7 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_words_class = {
     .name = "words",
-    LAB_TASKS_AND_OPTIONS,
-    .own_size = sizeof(lab_word_options),
+    LAB_TASKS_AND_OPTIONS(lab_word_options),
     .architecture = LAB_ENCODER_DECODER,
     .compared = "table1",
     .changed = changed,

@@ -32,7 +32,6 @@ typedef struct lab_problem_options {
     size_t sequence;                      /* tokens */
 } lab_problem_options;
 #define LAB_PROBLEMS(options) LAB_OF_KIND(lab_problem_options, options)
-LAB_FITS_KIND(lab_problem_options);
 
 /* Sets of single problems, and of sequences. */
 lab_draw_function lab_problem_generate_addition, lab_problem_generate_index, lab_problem_generate_search;

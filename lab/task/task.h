@@ -19,15 +19,14 @@ typedef enum lab_set { LAB_SET_TRAIN = 0, LAB_SET_DEV = 1, LAB_SET_TEST = 2 } la
  * first. Inputs are always read level by level. */
 typedef enum lab_order { LAB_ORDER_BREADTH = 0, LAB_ORDER_DEPTH = 1 } lab_order;
 
-/* Room for the options that a kind of task has of its own: a struct of plain values, which its files declare, with the
- * two lines below it. They lie in the block, so that options and configurations are copied by assignment. */
+/* Room for the options that a kind of task has of its own: a struct of plain values, which its files declare. It lies
+ * in the block, so that options and configurations are copied by assignment. */
 enum { LAB_KIND_ROOM = 64 };
-#define LAB_FITS_KIND(type) \
-    _Static_assert(sizeof(type) <= LAB_KIND_ROOM, "the options of a kind have LAB_KIND_ROOM bytes (task/task.h)")
-/* That struct: const if what `options` points to is. */
+/* That struct: const if what `options` points to is. One without room does not compile. */
 #define LAB_OF_KIND(type, options) \
-    _Generic((options), const lab_task_options *: (const type *)(const void *)(options)->of_kind, lab_task_options *: \
-             (type *)(void *)(options)->of_kind)
+    ((void)sizeof(char[sizeof(type) <= LAB_KIND_ROOM ? 1 : -1]), \
+     _Generic((options), const lab_task_options *: (const type *)(const void *)(options)->of_kind, lab_task_options *: \
+              (type *)(void *)(options)->of_kind))
 
 typedef struct lab_task_options {
     const char *path; /* the folder, archive or file that is read; borrowed. NULL: the task's own place, or drawn */

@@ -12,7 +12,6 @@ typedef struct lab_text_options {
     size_t sequence; /* tokens of a window, all but the last of which are read */
 } lab_text_options;
 #define LAB_TEXT(options) LAB_OF_KIND(lab_text_options, options)
-LAB_FITS_KIND(lab_text_options);
 
 lab_draw_function lab_text_open; /* windows of a set */
 

@@ -16,7 +16,6 @@ typedef struct lab_tree_options {
     lab_order order;
 } lab_tree_options;
 #define LAB_TREES(options) LAB_OF_KIND(lab_tree_options, options)
-LAB_FITS_KIND(lab_tree_options);
 
 lab_draw_function lab_tree_copy, lab_tree_reorder, lab_tree_c3, lab_tree_ops;
 

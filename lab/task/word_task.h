@@ -12,6 +12,5 @@ typedef struct lab_word_options {
     size_t symbols; /* 20 as published */
 } lab_word_options;
 #define LAB_WORDS(options) LAB_OF_KIND(lab_word_options, options)
-LAB_FITS_KIND(lab_word_options);
 
 #endif

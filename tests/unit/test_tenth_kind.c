@@ -31,7 +31,6 @@ typedef struct sorted_options {
     size_t symbols, letters;
 } sorted_options;
 #define SORTED(options) LAB_OF_KIND(sorted_options, options)
-LAB_FITS_KIND(sorted_options);
 
 static const lab_option options[] = {
     LAB_ROW("symbols", SIZE, LAB_AT_KIND(sorted_options, symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
@@ -117,8 +116,7 @@ static const lab_task tasks[] = {{
 
 const lab_task_class lab_sorted_class = {
     .name = "sorted words",
-    LAB_TASKS_AND_OPTIONS,
-    .own_size = sizeof(sorted_options),
+    LAB_TASKS_AND_OPTIONS(sorted_options),
     .architecture = LAB_ENCODER_DECODER,
     .read_input = read_input,
     .vocabulary = vocabulary,

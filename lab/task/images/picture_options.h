@@ -10,6 +10,5 @@ typedef struct lab_picture_options {
     size_t classes;
 } lab_picture_options;
 #define LAB_PICTURES(options) LAB_OF_KIND(lab_picture_options, options)
-LAB_FITS_KIND(lab_picture_options);
 
 #endif

@@ -50,7 +50,6 @@ typedef struct lab_expression_options {
     lab_asked asked;
 } lab_expression_options;
 #define LAB_EXPRESSIONS(options) LAB_OF_KIND(lab_expression_options, options)
-LAB_FITS_KIND(lab_expression_options);
 
 /* The seed's sizes (the published defaults) and Long Range Arena's own. */
 typedef struct lab_listops_preset {

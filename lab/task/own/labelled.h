@@ -24,7 +24,6 @@ typedef struct lab_labelled_options {
     size_t symbols, classes; /* of the training set */
 } lab_labelled_options;
 #define LAB_LABELLED(options) LAB_OF_KIND(lab_labelled_options, options)
-LAB_FITS_KIND(lab_labelled_options);
 
 lab_draw_function lab_labelled_generate;
 

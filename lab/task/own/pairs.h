@@ -33,7 +33,6 @@ typedef struct lab_pair_options {
     lab_order order; /* of targets that are trees */
 } lab_pair_options;
 #define LAB_PAIRS(options) LAB_OF_KIND(lab_pair_options, options)
-LAB_FITS_KIND(lab_pair_options);
 
 lab_draw_function lab_pairs_generate;
 
