@@ -38,22 +38,21 @@ double lab_value_loss(const struct lab_outcome *outcome);
 double lab_value_common(const struct lab_outcome *outcome); /* share of the most common target or class */
 double lab_value_chance(const struct lab_outcome *outcome); /* one of the classes */
 
+#define LAB_SCORE_SHOWN (LAB_SCORE_RUN | LAB_SCORE_SET)
+#define LAB_SCORE_ALL (LAB_SCORE_ALWAYS | LAB_SCORE_COMMON)
+#define LAB_COLUMN(name, measure, flags, ...) \
+    { name, LAB_MEASURE_##measure, flags, __VA_ARGS__ }
+
 /* ---- of classes: expressions, own labels and pictures ---- */
 
 /* Of kinds whose targets are classes; `them`: what they are called, `one` one of them. */
 #define LAB_CLASS_COLUMNS(them) \
     { \
-        {"accuracy", \
-         LAB_MEASURE_ACCURACY, \
-         LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, \
-         "accuracy", \
-         NULL, \
-         "of {classes} " them ", %", \
-         lab_value_accuracy}, \
-            {"loss", LAB_MEASURE_LOSS, LAB_SCORE_ALWAYS, "loss", NULL, "nats, lower is better", lab_value_loss}, \
-            {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "chance", NULL, NULL, lab_value_chance}, { \
-            "majority", LAB_MEASURE_ACCURACY, LAB_SCORE_RUN | LAB_SCORE_SET, "majority", NULL, NULL, lab_value_common \
-        } \
+        LAB_COLUMN("accuracy", ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, \
+                   "of {classes} " them ", %", lab_value_accuracy), \
+            LAB_COLUMN("loss", LOSS, LAB_SCORE_ALWAYS, "loss", NULL, "nats, lower is better", lab_value_loss), \
+            LAB_COLUMN("chance", ACCURACY, LAB_SCORE_SHOWN, "chance", NULL, NULL, lab_value_chance), \
+            LAB_COLUMN("majority", ACCURACY, LAB_SCORE_SHOWN, "majority", NULL, NULL, lab_value_common) \
     }
 /* Their learning curves: the loss is of a `sample` ("an expression"), which has `one` ("class"); `with` stands in
  * parentheses behind the training loss ("with dropout"). */
@@ -76,17 +75,13 @@ double lab_value_chance(const struct lab_outcome *outcome); /* one of the classe
 /* `right`: what is right or wrong, "tokens, %". */
 #define LAB_PAIR_COLUMNS(right) \
     { \
-        {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS | LAB_SCORE_COMMON, "accuracy", NULL, \
-         right,      lab_value_accuracy}, \
-            {"exact",    LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_COMMON, "exact", NULL, \
-             "whole, %", lab_value_exact}, \
-            {"greedy_exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_COMMON, "greedy exact", "greedy", \
-             "exact, %",     lab_value_greedy}, \
-            {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET | LAB_SCORE_COMMON, "loss", NULL, \
-             NULL,   lab_value_loss}, \
-        { \
-            "chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common \
-        } \
+        LAB_COLUMN("accuracy", ACCURACY, LAB_SCORE_ALL | LAB_SCORE_LEADS, "accuracy", NULL, right, \
+                   lab_value_accuracy), \
+            LAB_COLUMN("exact", ACCURACY, LAB_SCORE_ALL, "exact", NULL, "whole, %", lab_value_exact), \
+            LAB_COLUMN("greedy_exact", ACCURACY, LAB_SCORE_ALL, "greedy exact", "greedy", "exact, %", \
+                       lab_value_greedy), \
+            LAB_COLUMN("loss", LOSS, LAB_SCORE_SHOWN | LAB_SCORE_COMMON, "loss", NULL, NULL, lab_value_loss), \
+            LAB_COLUMN("chance", ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common) \
     }
 #define LAB_PAIR_PAGE_LEGEND \
     "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token. <i>steps</i>: " \
