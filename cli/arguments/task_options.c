@@ -57,7 +57,7 @@ int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task)
     const cli_command *command = arguments->command;
     const cli_option *option;
     /* What `data` calls --output is no training's. */
-    for (size_t i = command->tasks == CLI_USE_DATA || command->tasks == CLI_USE_MAKE ? command->option_count : 0;
+    for (size_t i = (command->tasks & LAB_OPTION_DATA) != 0 ? command->option_count : 0;
          (option = cli_option_at(command, i)) != NULL; i++) {
         if (!cli_given_by_user(arguments, option->name))
             continue;

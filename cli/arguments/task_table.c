@@ -13,15 +13,12 @@ typedef struct table {
     cli_option options[MOST];
     char helps[MOST][HELP]; /* of options of kinds */
     size_t count;
+    unsigned use;
 } table;
 
-static bool has_use(const lab_option *option, cli_task_use use) {
-    static const unsigned flags[] = {
-        [CLI_USE_DATA] = LAB_OPTION_DATA,          [CLI_USE_MAKE] = LAB_OPTION_DATA | LAB_OPTION_MADE,
-        [CLI_USE_SETS] = LAB_OPTION_EVAL,          [CLI_USE_EVAL] = LAB_OPTION_EVAL | LAB_OPTION_SCORED,
-        [CLI_USE_GENERATE] = LAB_OPTION_GENERATED, [CLI_USE_REPRODUCE] = LAB_OPTION_REPRODUCED};
-    return use == CLI_USE_TRAIN ? (option->flags & (LAB_OPTION_SCORED | LAB_OPTION_MADE)) == 0
-                                : (option->flags & flags[use]) != 0;
+static bool has_use(const lab_option *option, unsigned use) {
+    return use == LAB_OPTION_TRAINED ? (option->flags & (LAB_OPTION_SCORED | LAB_OPTION_MADE)) == 0
+                                     : (option->flags & use) != 0;
 }
 
 static cli_kind kind_of(const lab_option *option) {
@@ -43,13 +40,13 @@ static cli_kind kind_of(const lab_option *option) {
     return strchr(option->value, '|') != NULL ? CLI_CHOICE : CLI_TEXT;
 }
 
-static const char *help_of(size_t class, const char *name, cli_task_use use) {
+static const char *help_of(size_t class, const char *name, unsigned use) {
     const lab_option *row = class < lab_class_count() ? lab_class_option(lab_class_at(class), name) : NULL;
     return row != NULL && has_use(row, use) ? row->help : NULL;
 }
 
 /* "words: mean length (100); problems: …", kinds that say the same together. */
-static void join_helps(char text[HELP], const char *name, cli_task_use use) {
+static void join_helps(char text[HELP], const char *name, unsigned use) {
     const size_t count = lab_class_count();
     size_t used = 0;
     for (size_t c = 0; c < count; c++) {
@@ -70,7 +67,7 @@ static void join_helps(char text[HELP], const char *name, cli_task_use use) {
 }
 
 /* Kinds that have an option of the same name share it. */
-static void add(table *to, const lab_option *option, bool of_kind, cli_task_use use) {
+static void add(table *to, const lab_option *option, bool of_kind, unsigned use) {
     if (option->name == NULL || !has_use(option, use) || to->count == MOST)
         return;
     for (size_t i = 0; i < to->count; i++)
@@ -84,7 +81,7 @@ static void add(table *to, const lab_option *option, bool of_kind, cli_task_use 
                                             option->least, option->most};
 }
 
-static void fill(table *to, cli_task_use use) {
+static void fill(table *to, unsigned use) {
     for (size_t i = 0; i < lab_config_option_count; i++)
         add(to, &lab_config_options[i], false, use);
     for (size_t c = 0; c < lab_class_count(); c++)
@@ -92,17 +89,22 @@ static void fill(table *to, cli_task_use use) {
             add(to, &lab_class_at(c)->options[i], true, use);
 }
 
-static const table *table_of(cli_task_use use) {
-    static table tables[CLI_USE_REPRODUCE + 1];
-    if (use != CLI_USE_NONE && tables[use].count == 0)
-        fill(&tables[use], use);
-    return &tables[use];
+static const table *table_of(unsigned use) {
+    static table tables[8]; /* one for each use; of none the first that is free */
+    size_t i = 0;
+    while (i + 1 < sizeof tables / sizeof *tables && tables[i].use != 0 && tables[i].use != use)
+        i++;
+    if (use != 0 && tables[i].use == 0) {
+        tables[i].use = use;
+        fill(&tables[i], use);
+    }
+    return &tables[i];
 }
 
-size_t cli_task_option_count(cli_task_use use) {
+size_t cli_task_option_count(unsigned use) {
     return table_of(use)->count;
 }
 
-const cli_option *cli_task_option_at(cli_task_use use, size_t index) {
+const cli_option *cli_task_option_at(unsigned use, size_t index) {
     return &table_of(use)->options[index];
 }

@@ -10,7 +10,7 @@
 #define CLI_TASK_VALUE "TASK"
 #define CLI_TASKS_VALUE "TASK,TASK,…"
 
-/* Reads a training's options (CLI_USE_TRAIN) over the values that the budget has for the task. A size that differs
+/* Reads a training's options (LAB_OPTION_TRAINED) over the values that the budget has for the task. A size that differs
  * from the budget's makes the budget "custom". Encoding, seed and embedding initialisation are the command's own.
  * 0; 1 or 2 after one line on standard error. */
 int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *task);

@@ -282,7 +282,7 @@ const cli_command cli_command_data_make = {
                 "locus data make cifar10 --set test --image 3 -o plane.png\n",
     .shared = CLI_QUIET | CLI_JSON,
     CLI_OPTIONS(make_options),
-    .tasks = CLI_USE_MAKE,
+    .tasks = LAB_OPTION_DATA | LAB_OPTION_MADE,
     .run = run_make,
 };
 
@@ -304,6 +304,6 @@ const cli_command cli_command_data_inspect = {
                 "locus data inspect images --data animals --side 32\n",
     .shared = CLI_JSON | CLI_FORMAT,
     CLI_OPTIONS(inspect_options),
-    .tasks = CLI_USE_DATA,
+    .tasks = LAB_OPTION_DATA,
     .run = run_inspect,
 };

@@ -297,6 +297,6 @@ const cli_command cli_command_eval = {
                 "locus eval pairs-rope --test others.jsonl\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
-    .tasks = CLI_USE_EVAL,
+    .tasks = LAB_OPTION_EVAL | LAB_OPTION_SCORED,
     .run = run,
 };

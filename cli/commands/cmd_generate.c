@@ -165,23 +165,11 @@ static int generate(cli_arguments *arguments, cli_trained *trained) {
     return status;
 }
 
-/* The first option given that draws samples: how many, or a size that kinds have; NULL: none. */
-static const char *draws(const cli_arguments *arguments) {
-    const cli_command *command = arguments->command;
-    const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++)
-        if (arguments->values[i].given &&
-            (strcmp(option->name, "n") == 0 || (i >= command->option_count && option->kind == CLI_NUMBER)))
-            return option->name;
-    return NULL;
-}
-
 static int run(cli_arguments *arguments) {
     cli_trained trained;
-    const char *drawn = draws(arguments);
-    if (drawn != NULL && cli_given_by_user(arguments, "input"))
-        return cli_usage_error("--input gives what is decoded, --%s draws samples of the test set: give one of them",
-                               drawn);
+    const char *other = cli_given_beside(arguments, "input data dev test store json quiet threads");
+    if (other != NULL && cli_given_by_user(arguments, "input"))
+        return cli_usage_error("--input gives what is decoded: leave out --%s", other);
     int status = cli_trained_open(&trained, arguments);
     status = status ? status : check(arguments, &trained);
     if (status == 0) {
@@ -233,6 +221,6 @@ const cli_command cli_command_generate = {
                 "locus generate text-rope --prompt 'The ' --temperature 0.7 --top-k 40 --seed 1 --tokens 100\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
-    .tasks = CLI_USE_GENERATE,
+    .tasks = LAB_OPTION_GENERATED,
     .run = run,
 };

@@ -111,6 +111,6 @@ const cli_command cli_command_plot_attention = {
                 "locus plot attention trees --sample 4 -o attention.svg\n",
     .shared = CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
-    .tasks = CLI_USE_SETS,
+    .tasks = LAB_OPTION_EVAL,
     .run = run,
 };

@@ -368,6 +368,6 @@ const cli_command cli_command_reproduce = {
                 "locus reproduce --from docs/results/table1-quick.json --check\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
-    .tasks = CLI_USE_REPRODUCE,
+    .tasks = LAB_OPTION_REPRODUCED,
     .run = run,
 };

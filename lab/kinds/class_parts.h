@@ -14,6 +14,18 @@
 #define AT(member) offsetof(lab_train_config, member)
 #define LAB_AT_KIND(type, member) (AT(data.of_kind) + offsetof(type, member))
 
+/* Functions of classes that read the options, `of`, and no more. */
+#define LAB_READS(type, name, value) \
+    static type name(const lab_task_options *of) { \
+        (void)of; \
+        return value; \
+    }
+#define LAB_TOKENS(value) \
+    static size_t vocabulary(const lab_task *task, const lab_task_options *of) { \
+        (void)task, (void)of; \
+        return value; \
+    }
+
 /* Fields of classes, from what the files call alike. */
 #define LAB_TASKS_AND_OPTIONS(type) \
     .tasks = tasks, .task_count = COUNT(tasks), .options = options, .option_count = COUNT(options), \

@@ -74,22 +74,10 @@ static bool changed(lab_train_config *config, const char *option, const char *va
            was->longest != is->longest;
 }
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task, (void)of;
-    return LAB_LISTOPS_TOKENS;
-}
-
-static size_t classes(const lab_task_options *of) {
-    return LAB_EXPRESSIONS(of)->asked == LAB_ASKED_PARITY ? 2 : 10;
-}
-
-static size_t arity(const lab_task_options *of) {
-    return LAB_EXPRESSIONS(of)->arguments;
-}
-
-static const char *variant(const lab_task_options *of) {
-    return lab_asked_names[LAB_EXPRESSIONS(of)->asked];
-}
+LAB_TOKENS(LAB_LISTOPS_TOKENS)
+LAB_READS(size_t, classes, LAB_EXPRESSIONS(of)->asked == LAB_ASKED_PARITY ? 2 : 10)
+LAB_READS(size_t, arity, LAB_EXPRESSIONS(of)->arguments)
+LAB_READS(const char *, variant, lab_asked_names[LAB_EXPRESSIONS(of)->asked])
 
 /* One file would be training, development and test set at once. */
 static locus_status look(lab_train_config *config, locus_error *error) {

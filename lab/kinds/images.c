@@ -18,10 +18,7 @@ static const lab_option options[] = {
     LAB_PICTURE_ROWS,
 };
 
-static size_t classes(const lab_task_options *of) {
-    (void)of;
-    return LAB_CIFAR10_CLASSES;
-}
+LAB_READS(size_t, classes, LAB_CIFAR10_CLASSES)
 
 /* ---- budgets ---- */
 

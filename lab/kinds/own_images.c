@@ -21,9 +21,7 @@ static const lab_option options[] = {
     LAB_PICTURE_ROWS,
 };
 
-static size_t classes(const lab_task_options *of) {
-    return LAB_PICTURES(of)->classes;
-}
+LAB_READS(size_t, classes, LAB_PICTURES(of)->classes)
 
 static locus_status look(lab_train_config *config, locus_error *error) {
     lab_class_facts facts;

@@ -27,14 +27,8 @@ static const lab_length_axis lengths = {
     .panels = {{"accuracy", "Test accuracy against the length of the inputs", "test accuracy, %"}},
 };
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task;
-    return LAB_LABELLED(of)->symbols;
-}
-
-static size_t classes(const lab_task_options *of) {
-    return LAB_LABELLED(of)->classes;
-}
+LAB_TOKENS(LAB_LABELLED(of)->symbols)
+LAB_READS(size_t, classes, LAB_LABELLED(of)->classes)
 
 static locus_status look(lab_train_config *config, locus_error *error) {
     lab_class_facts facts;

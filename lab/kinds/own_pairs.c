@@ -31,18 +31,9 @@ static const lab_length_axis lengths = {
                {"greedy_exact", "Greedy exact matches against the length of the inputs", "greedy exact matches, %"}},
 };
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task;
-    return LAB_PAIRS(of)->symbols;
-}
-
-static size_t arity(const lab_task_options *of) {
-    return LAB_PAIRS(of)->arity;
-}
-
-static const char *variant(const lab_task_options *of) {
-    return LAB_PAIRS(of)->arity > 0 ? lab_order_name(LAB_PAIRS(of)->order) : "";
-}
+LAB_TOKENS(LAB_PAIRS(of)->symbols)
+LAB_READS(size_t, arity, LAB_PAIRS(of)->arity)
+LAB_READS(const char *, variant, LAB_PAIRS(of)->arity > 0 ? lab_order_name(LAB_PAIRS(of)->order) : "")
 
 /* What does not grow is not decoded. */
 static locus_status look(lab_train_config *config, locus_error *error) {

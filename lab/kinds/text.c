@@ -61,10 +61,7 @@ static const lab_length_axis lengths = {
                {"accuracy", "Test accuracy against the length of the context", "next tokens right, %"}},
 };
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task;
-    return LAB_TEXT(of)->symbols;
-}
+LAB_TOKENS(LAB_TEXT(of)->symbols)
 
 static const char *folder_of(const lab_task_options *of) {
     return of->path != NULL ? of->path : LAB_TEXT_FOLDER;

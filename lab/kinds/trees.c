@@ -55,18 +55,9 @@ static const lab_length_axis lengths = {
                {"greedy_exact", "Greedy exact matches against the mean depth of the trees", "greedy exact matches, %"}},
 };
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task;
-    return LAB_TREES(of)->symbols + 1; /* the start token */
-}
-
-static size_t arity(const lab_task_options *of) {
-    return LAB_TREES(of)->arity;
-}
-
-static const char *variant(const lab_task_options *of) {
-    return lab_order_name(LAB_TREES(of)->order);
-}
+LAB_TOKENS(LAB_TREES(of)->symbols + 1) /* the start token */
+LAB_READS(size_t, arity, LAB_TREES(of)->arity)
+LAB_READS(const char *, variant, lab_order_name(LAB_TREES(of)->order))
 
 /* ---- budgets ---- */
 

@@ -23,10 +23,7 @@
 typedef struct word_rule {
     size_t (*transform)(size_t n, const int32_t *input, int32_t *target);
 } word_rule;
-
-static size_t transform(const lab_task *task, size_t n, const int32_t *input, int32_t *target) {
-    return ((const word_rule *)task->rule)->transform(n, input, target);
-}
+#define TRANSFORM(task, ...) ((const word_rule *)(task)->rule)->transform(__VA_ARGS__)
 
 static size_t transform_copy(size_t n, const int32_t *input, int32_t *target) {
     if (target != NULL)
@@ -89,7 +86,7 @@ static locus_status allocate(lab_dataset *set, const lab_draw *draw, locus_error
         locus_random random = sample_stream(draw, i);
         size_t n = sample_length(&random, draw->options);
         set->input_offsets[i + 1] = set->input_offsets[i] + n;
-        set->target_offsets[i + 1] = set->target_offsets[i] + transform(draw->task, n, NULL, NULL);
+        set->target_offsets[i + 1] = set->target_offsets[i] + TRANSFORM(draw->task, n, NULL, NULL);
         if (set->input_offsets[i + 1] > MOST_TOKENS || set->target_offsets[i + 1] > MOST_TOKENS) {
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, "n",
                             "the set has more than %zu tokens: give fewer samples or shorter words", MOST_TOKENS);
@@ -110,7 +107,7 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error
         size_t n = set->input_offsets[i + 1] - set->input_offsets[i];
         for (size_t j = 0; j < n; j++)
             word[j] = 1 + (int32_t)locus_random_below(&random, 1 + j, LAB_WORDS(draw->options)->symbols);
-        transform(draw->task, n, word, set->target + set->target_offsets[i]);
+        TRANSFORM(draw->task, n, word, set->target + set->target_offsets[i]);
     }
     return status;
 }
@@ -162,10 +159,7 @@ static const lab_length_axis lengths = {
                 "greedy exact matches, %"}},
 };
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task;
-    return LAB_WORDS(of)->symbols + 2; /* start and end */
-}
+LAB_TOKENS(LAB_WORDS(of)->symbols + 2) /* start and end */
 
 /* "1 2 3"; its target is what the task makes of it. */
 static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
@@ -194,11 +188,11 @@ static locus_status read_input(lab_dataset *set, const lab_task *task, const lab
                         "the word is empty; give numbers from 1 to %zu between spaces", LAB_WORDS(of)->symbols);
     }
     set->input_offsets[1] = n;
-    set->target_offsets[1] = transform(task, n, NULL, NULL);
+    set->target_offsets[1] = TRANSFORM(task, n, NULL, NULL);
     set->target = malloc((set->target_offsets[1] + 1) * sizeof *set->target);
     if (set->target == NULL)
         return lab_fail_memory(error, "an input");
-    transform(task, n, set->input, set->target);
+    TRANSFORM(task, n, set->input, set->target);
     return LOCUS_OK;
 }
 
