@@ -26,6 +26,14 @@
         return value; \
     }
 
+/* A smaller budget: `paper` with these sizes. */
+#define LAB_SMALLER(name, ...) \
+    static void name(lab_train_config *config) { \
+        const lab_budget_size shrunk = {__VA_ARGS__}; \
+        paper(config); \
+        lab_budget_shrink(config, &shrunk); \
+    }
+
 /* Fields of classes, from what the files call alike. */
 #define LAB_TASKS_AND_OPTIONS(type) \
     .tasks = tasks, .task_count = COUNT(tasks), .options = options, .option_count = COUNT(options), \

@@ -64,17 +64,8 @@ static void paper(lab_train_config *config) {
     config->rate_peak = 3e-4;
 }
 
-static void quick(lab_train_config *config) {
-    const lab_budget_size shrunk = {LAB_SIZES(128, 4, 256, 4), LAB_STEPS(32, 3000, 250, 1e-3)};
-    paper(config);
-    lab_budget_shrink(config, &shrunk);
-}
-
-static void smoke(lab_train_config *config) {
-    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 128, 2), LAB_STEPS(32, 500, 50, 2e-3)};
-    paper(config);
-    lab_budget_shrink(config, &shrunk);
-}
+LAB_SMALLER(quick, LAB_SIZES(128, 4, 256, 4), LAB_STEPS(32, 3000, 250, 1e-3))
+LAB_SMALLER(smoke, LAB_SIZES(64, 4, 128, 2), LAB_STEPS(32, 500, 50, 2e-3))
 
 /* ---- words for tables and pages ---- */
 

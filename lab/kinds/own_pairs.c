@@ -81,17 +81,8 @@ static void paper(lab_train_config *config) {
     config->evaluate_every = 500;
 }
 
-static void quick(lab_train_config *config) {
-    const lab_budget_size shrunk = {LAB_SIZES(128, 4, 512, 0), LAB_SCORED(0, 0, 128), LAB_STEPS(32, 3000, 100, 2e-3)};
-    paper(config);
-    lab_budget_shrink(config, &shrunk);
-}
-
-static void smoke(lab_train_config *config) {
-    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 256, 0), LAB_SCORED(0, 0, 128), LAB_STEPS(32, 1500, 50, 2e-3)};
-    paper(config);
-    lab_budget_shrink(config, &shrunk);
-}
+LAB_SMALLER(quick, LAB_SIZES(128, 4, 512, 0), LAB_SCORED(0, 0, 128), LAB_STEPS(32, 3000, 100, 2e-3))
+LAB_SMALLER(smoke, LAB_SIZES(64, 4, 256, 0), LAB_SCORED(0, 0, 128), LAB_STEPS(32, 1500, 50, 2e-3))
 
 /* ---- words for tables and pages ---- */
 

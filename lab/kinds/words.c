@@ -47,20 +47,18 @@ static size_t transform_repeat(size_t n, const int32_t *input, int32_t *target) 
 
 /* ---- sets ---- */
 
-static locus_status check(const lab_task_options *options, locus_error *error) {
-    if (!(LAB_WORDS(options)->length_mean >= 1.0 && LAB_WORDS(options)->length_mean <= 1e6)) {
+static locus_status check(const lab_word_options *of, locus_error *error) {
+    if (!(of->length_mean >= 1.0 && of->length_mean <= 1e6)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length", "the mean length %g is not between 1 and 1000000",
-                        LAB_WORDS(options)->length_mean);
+                        of->length_mean);
     }
-    if (!(LAB_WORDS(options)->length_deviation >= 0.0 &&
-          LAB_WORDS(options)->length_deviation <= LAB_WORDS(options)->length_mean)) {
+    if (!(of->length_deviation >= 0.0 && of->length_deviation <= of->length_mean)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length-deviation",
-                        "the deviation of lengths %g is not between 0 and the mean %g",
-                        LAB_WORDS(options)->length_deviation, LAB_WORDS(options)->length_mean);
+                        "the deviation of lengths %g is not between 0 and the mean %g", of->length_deviation,
+                        of->length_mean);
     }
-    if (LAB_WORDS(options)->symbols < 1 || LAB_WORDS(options)->symbols > 1000000)
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: give 1 to 1000000",
-                        LAB_WORDS(options)->symbols);
+    if (of->symbols < 1 || of->symbols > 1000000)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: give 1 to 1000000", of->symbols);
     return LOCUS_OK;
 }
 
@@ -69,9 +67,8 @@ static locus_random sample_stream(const lab_draw *draw, size_t sample) {
     return random;
 }
 
-static size_t sample_length(const locus_random *random, const lab_task_options *options) {
-    double length =
-        floor(LAB_WORDS(options)->length_mean + LAB_WORDS(options)->length_deviation * locus_random_normal(random, 0));
+static size_t sample_length(const locus_random *random, const lab_word_options *of) {
+    const double length = floor(of->length_mean + of->length_deviation * locus_random_normal(random, 0));
     return length < 1.0 ? 1 : (size_t)length;
 }
 
@@ -84,7 +81,7 @@ static locus_status allocate(lab_dataset *set, const lab_draw *draw, locus_error
         return lab_fail_memory(error, "the offsets of a data set");
     for (size_t i = 0; i < set->samples; i++) {
         locus_random random = sample_stream(draw, i);
-        size_t n = sample_length(&random, draw->options);
+        size_t n = sample_length(&random, LAB_WORDS(draw->options));
         set->input_offsets[i + 1] = set->input_offsets[i] + n;
         set->target_offsets[i + 1] = set->target_offsets[i] + TRANSFORM(draw->task, n, NULL, NULL);
         if (set->input_offsets[i + 1] > MOST_TOKENS || set->target_offsets[i + 1] > MOST_TOKENS) {
@@ -98,7 +95,7 @@ static locus_status allocate(lab_dataset *set, const lab_draw *draw, locus_error
 }
 
 static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    locus_status status = check(draw->options, error);
+    locus_status status = check(LAB_WORDS(draw->options), error);
     if (status == LOCUS_OK)
         status = allocate(set, draw, error);
     for (size_t i = 0; status == LOCUS_OK && i < set->samples; i++) {

@@ -43,7 +43,7 @@ static stream open_stream(uint64_t seed, lab_set which, uint64_t index) {
 
 /* ---- single problems ---- */
 
-typedef void draw_problem(lab_problem *problem, stream *numbers, const lab_task_options *options);
+typedef void draw_problem(lab_problem *problem, stream *numbers, const lab_problem_options *options);
 
 static uint64_t draw_number(stream *numbers, const lab_problem_options *options) {
     uint64_t least = 1;
@@ -52,19 +52,18 @@ static uint64_t draw_number(stream *numbers, const lab_problem_options *options)
     return least + below(numbers, 9 * least);
 }
 
-static void draw_addition(lab_problem *problem, stream *numbers, const lab_task_options *options) {
-    uint64_t first = draw_number(numbers, LAB_PROBLEMS(options));
-    lab_problem_addition(problem, first, draw_number(numbers, LAB_PROBLEMS(options)));
+static void draw_addition(lab_problem *problem, stream *numbers, const lab_problem_options *options) {
+    uint64_t first = draw_number(numbers, options);
+    lab_problem_addition(problem, first, draw_number(numbers, options));
 }
 
-static void draw_index(lab_problem *problem, stream *numbers, const lab_task_options *options) {
+static void draw_index(lab_problem *problem, stream *numbers, const lab_problem_options *options) {
     char string[LAB_PROBLEM_MOST_STRING + 1];
-    double drawn =
-        floor(LAB_PROBLEMS(options)->length_mean +
-              LAB_PROBLEMS(options)->length_deviation * locus_random_normal(&numbers->random, numbers->next++));
+    double drawn = floor(options->length_mean +
+                         options->length_deviation * locus_random_normal(&numbers->random, numbers->next++));
     size_t length = drawn < 1.0 ? 1 : drawn > LAB_PROBLEM_MOST_STRING ? LAB_PROBLEM_MOST_STRING : (size_t)drawn;
     for (size_t i = 0; i < length; i++)
-        string[i] = (char)('a' + (int)below(numbers, LAB_PROBLEMS(options)->symbols));
+        string[i] = (char)('a' + (int)below(numbers, options->symbols));
     string[length] = '\0';
     lab_problem_index(problem, string, (size_t)below(numbers, length));
 }
@@ -73,7 +72,7 @@ static void draw_index(lab_problem *problem, stream *numbers, const lab_task_opt
 
 /* What a sequence is made from; read-only once it is there. */
 typedef struct source {
-    lab_task_options options;
+    lab_problem_options options;
     uint64_t seed;
     lab_set which;
     draw_problem *draw;     /* NULL: substring-search */
@@ -110,13 +109,13 @@ static size_t letter_place(size_t letter, size_t piece) {
 
 static size_t read_search(const lab_sequences *sequences, uint64_t index, int32_t *tokens) {
     const source *from = sequences->source;
-    const size_t piece = (size_t)LAB_PROBLEMS(&from->options)->length_mean, round = 2 * piece + 1;
+    const size_t piece = (size_t)from->options.length_mean, round = 2 * piece + 1;
     stream numbers = open_stream(from->seed, from->which, index);
     size_t begins = 0; /* the substring: number of its first letter */
     for (size_t place = 0; place < sequences->length; place++) {
         size_t within = place % round, rounds = place / round;
         if (within < piece) {
-            tokens[place] = 1 + (int32_t)below(&numbers, LAB_PROBLEMS(&from->options)->symbols);
+            tokens[place] = 1 + (int32_t)below(&numbers, from->options.symbols);
         } else if (within == piece) {
             tokens[place] = 0;
             begins = (size_t)below(&numbers, 2 * piece * rounds + 1);
@@ -155,8 +154,8 @@ static locus_status check_addition(const lab_draw *draw, locus_error *error) {
 }
 
 static locus_status check_index(const lab_draw *draw, locus_error *error) {
-    const double mean = LAB_PROBLEMS(draw->options)->length_mean,
-                 deviation = LAB_PROBLEMS(draw->options)->length_deviation;
+    const lab_problem_options *of = LAB_PROBLEMS(draw->options);
+    const double mean = of->length_mean, deviation = of->length_deviation;
     if (!(mean >= 1.0 && mean <= LAB_PROBLEM_MOST_STRING)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length", "strings of %g letters: give a mean of 1 to %d", mean,
                         LAB_PROBLEM_MOST_STRING);
@@ -172,8 +171,8 @@ static locus_status check_index(const lab_draw *draw, locus_error *error) {
 }
 
 static locus_status check_search(const lab_draw *draw, locus_error *error) {
-    const double length = LAB_PROBLEMS(draw->options)->length_mean,
-                 deviation = LAB_PROBLEMS(draw->options)->length_deviation;
+    const lab_problem_options *of = LAB_PROBLEMS(draw->options);
+    const double length = of->length_mean, deviation = of->length_deviation;
     if (!(length >= 1.0 && length <= MOST_SEQUENCE && floor(length) == length)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length",
                         "random strings and substrings of %g letters: give a whole number from 1 to %d", length,
@@ -189,7 +188,7 @@ static locus_status check_search(const lab_draw *draw, locus_error *error) {
 /* ---- sets ---- */
 
 static void fill_source(source *from, const lab_draw *draw, draw_problem *draws) {
-    *from = (source){.options = *draw->options, .seed = draw->seed, .which = draw->which, .draw = draws};
+    *from = (source){.options = *LAB_PROBLEMS(draw->options), .seed = draw->seed, .which = draw->which, .draw = draws};
     for (size_t t = 0; draw->task->characters[t] != '\0'; t++)
         from->tokens[(unsigned char)draw->task->characters[t] & 0x7F] = (int32_t)t;
 }

@@ -138,11 +138,9 @@ static const rule copy_rule = {.make = make_copy}, reorder_rule = {.make = make_
 /* ---- children of an output token ---- */
 
 size_t lab_tree_children_half(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
+    const lab_tree_options *of = LAB_TREES(options);
     (void)n, (void)input;
-    return symbol > 0 && (size_t)symbol > LAB_TREES(options)->symbols / 2 &&
-                   (size_t)symbol <= LAB_TREES(options)->symbols
-               ? LAB_TREES(options)->arity
-               : 0;
+    return symbol > 0 && (size_t)symbol > of->symbols / 2 && (size_t)symbol <= of->symbols ? of->arity : 0;
 }
 
 size_t lab_tree_children_c3(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
@@ -252,9 +250,8 @@ static void workshop_close(workshop *shop) {
 }
 
 /* ⌊N(mean, deviation)⌋, at least 0. */
-static size_t draw_depth(lab_draws *draws, const lab_task_options *options) {
-    double depth = floor(LAB_TREES(options)->depth_mean +
-                         LAB_TREES(options)->depth_deviation * locus_random_normal(&draws->random, 0));
+static size_t draw_depth(lab_draws *draws, const lab_tree_options *of) {
+    const double depth = floor(of->depth_mean + of->depth_deviation * locus_random_normal(&draws->random, 0));
     draws->next = 1;
     return depth < 0.0 ? 0 : depth > LAB_TREE_MOST_DEPTH ? LAB_TREE_MOST_DEPTH : (size_t)depth;
 }
@@ -262,7 +259,7 @@ static size_t draw_depth(lab_draws *draws, const lab_task_options *options) {
 static locus_status make_sample(workshop *shop, const rule *of, const lab_draw *draw, size_t sample,
                                 locus_error *error) {
     shop->draws.random = (locus_random){draw->seed, LAB_PURPOSE_DATA + (uint32_t)draw->which, (uint32_t)sample};
-    shop->depth = draw_depth(&shop->draws, draw->options);
+    shop->depth = draw_depth(&shop->draws, LAB_TREES(draw->options));
     lab_tree_clear(&shop->input);
     lab_tree_clear(&shop->target);
     const locus_status status = draw_input(shop, of, error);
