@@ -194,7 +194,7 @@ static void every_command_knows_it(void **state) {
     RUNS(generate, "output", "one", "-n", "2", "--letters", "3", STORE);
     RUNS(runs, "one", STORE);
     RUNS(runs, "\"letters\":5", "show", "one", STORE);
-    RUNS(compare, "sort", "--task", "sort", "--encodings", "none", "--letters", "5", "--budget", "smoke", "--no-page",
+    RUNS(compare, "sort", "--task", "sort", "--encodings", "none", "--letters", "5", "--budget", "smoke", "--list",
          STORE);
     RUNS(report, "", "-o", page, STORE);
     REFUSES(train, "--digits needs a task of problems; sort is a task of sorted words", "--task", "sort", "--encoding",
