@@ -19,7 +19,10 @@
  * the steps. */
 #include "model/architecture.h"
 #include "nn/linear.h"
+#include "task/problem.h"
 #include "task/task_class.h"
+#include "task/tree_task.h"
+#include "task/word_task.h"
 #include "train/optimizer.h"
 #include <math.h>
 #include <stdio.h>
@@ -266,9 +269,9 @@ static locus_status pairs_run(const shape *s, const char *spec, size_t steps, re
     const bool trees = has_trees(s);
     lab_task_options options = lab_task_default(task);
     lab_dataset set = {0};
-    *(trees ? &options.trees.depth_mean : &options.words.length_mean) = s->mean;
-    *(trees ? &options.trees.depth_deviation : &options.words.length_deviation) = s->deviation;
-    config.tree_arity = trees ? options.trees.arity : 0;
+    *(trees ? &LAB_TREES(&options)->depth_mean : &LAB_WORDS(&options)->length_mean) = s->mean;
+    *(trees ? &LAB_TREES(&options)->depth_deviation : &LAB_WORDS(&options)->length_deviation) = s->deviation;
+    config.tree_arity = trees ? LAB_TREES(&options)->arity : 0;
     config.dim = s->dim;
     config.feed_forward = s->feed_forward;
     config.heads = s->heads;
@@ -302,7 +305,7 @@ static locus_status sequences_make(const shape *s, size_t length, int32_t *token
         tokens[t] = (int32_t)locus_random_below(&random, t, s->vocabulary);
     if (s->vocabulary > 0)
         return LOCUS_OK;
-    options.problems.sequence = length; /* a text has a vocabulary */
+    LAB_PROBLEMS(&options)->sequence = length; /* a text has a vocabulary */
     const lab_draw draw = {task, &options, LAB_SET_TRAIN, s->batch, 0};
     locus_status status = lab_dataset_sequences(&set, &draw, error);
     for (size_t i = 0; status == LOCUS_OK && i < s->batch; ++i)

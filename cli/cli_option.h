@@ -36,7 +36,4 @@ typedef struct cli_option {
 #define CLI_ROW_CHOICE(called, choices, says) \
     { called, 0, CLI_CHOICE, choices, NULL, says, 0, 0 }
 
-/* Which of the options of trainings and kinds of tasks a command has behind its own (task_table.h). */
-typedef enum cli_task_use { CLI_USE_NONE = 0, CLI_USE_TRAIN, CLI_USE_DATA, CLI_USE_EVAL } cli_task_use;
-
 #endif

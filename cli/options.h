@@ -32,7 +32,7 @@ typedef struct cli_command {
     unsigned shared;      /* mask of CLI_JSON, CLI_QUIET, CLI_THREADS */
     const cli_option *options;
     size_t option_count;
-    cli_task_use tasks;
+    unsigned tasks; /* options of trainings and kinds behind its own: by flags of lab_option (task_table.h); 0: none */
     int (*run)(struct cli_arguments *arguments); /* exit status: 0 done, 1 failed while running, 2 bad usage */
 } cli_command;
 

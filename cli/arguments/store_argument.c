@@ -116,12 +116,6 @@ void cli_trained_close(cli_trained *trained) {
     cli_store_close(&trained->store);
 }
 
-void cli_trained_sets(const cli_arguments *arguments, lab_task_options *data) {
-    data->path = cli_text(arguments, "data");
-    data->dev = cli_text(arguments, "dev");
-    data->test = cli_text(arguments, "test");
-}
-
 int cli_summary_print(const lab_summary *summary, const char *page) {
     lab_shown shown;
     if (cli_form == LAB_TABLE_JSON) {

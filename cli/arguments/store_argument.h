@@ -40,9 +40,6 @@ int cli_trained_open(cli_trained *trained, const cli_arguments *arguments);
 int cli_trained_load(cli_trained *trained);
 void cli_trained_close(cli_trained *trained);
 
-/* Sets of one's own that are given in place of those that a run was made with: --data, --dev, --test. */
-void cli_trained_sets(const cli_arguments *arguments, lab_task_options *data);
-
 /* A summary as tables, or as JSON that names the page which was written of it, if one was. The exit status. */
 int cli_summary_print(const lab_summary *summary, const char *page);
 

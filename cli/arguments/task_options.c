@@ -16,15 +16,14 @@ bool cli_was_given(const cli_arguments *arguments, const char *name) {
     return cli_option_find(arguments->command, name) != SIZE_MAX && cli_given_by_user(arguments, name);
 }
 
-/* "words, trees or problems": the kinds that take an option. */
-static const char *list_kinds(const char *option, char text[160]) {
+const char *cli_list_kinds(cli_kind_takes *takes, const char *option, char text[CLI_KINDS_TEXT]) {
     size_t last = 0, used = 0;
     for (size_t c = 0; c < lab_class_count(); c++)
-        last = lab_class_takes(lab_class_at(c), option) ? c : last;
+        last = takes(lab_class_at(c), option) ? c : last;
     text[0] = '\0';
     for (size_t c = 0; c <= last; c++) {
-        if (lab_class_takes(lab_class_at(c), option)) {
-            used += (size_t)snprintf(text + used, 160 - used, "%s%s",
+        if (takes(lab_class_at(c), option)) {
+            used += (size_t)snprintf(text + used, CLI_KINDS_TEXT - used, "%s%s",
                                      used == 0   ? ""
                                      : c == last ? " or "
                                                  : ", ",
@@ -44,13 +43,13 @@ static const char *instead_of(const cli_arguments *arguments, const lab_task_cla
     return class->develops_on_test && strcmp(name, "dev-samples") == 0 ? "test-samples" : NULL;
 }
 
-static int refuse(const cli_arguments *arguments, const lab_task *task, const char *name) {
-    char whose[160];
+int cli_refuse_kind(const cli_arguments *arguments, const lab_task *task, const char *name, cli_kind_takes *takes) {
+    char whose[CLI_KINDS_TEXT];
     const char *instead = instead_of(arguments, task->class, name);
-    return instead != NULL ? cli_usage_error("--%s needs a task of %s; %s has --%s", name, list_kinds(name, whose),
-                                             task->name, instead)
-                           : cli_usage_error("--%s needs a task of %s; %s is a task of %s", name,
-                                             list_kinds(name, whose), task->name, task->class->name);
+    cli_list_kinds(takes, name, whose);
+    return instead != NULL ? cli_usage_error("--%s needs a task of %s; %s has --%s", name, whose, task->name, instead)
+                           : cli_usage_error("--%s needs a task of %s; %s is a task of %s", name, whose, task->name,
+                                             task->class->name);
 }
 
 int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task) {
@@ -58,12 +57,12 @@ int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task)
     const cli_command *command = arguments->command;
     const cli_option *option;
     /* What `data` calls --output is no training's. */
-    for (size_t i = command->tasks == CLI_USE_DATA ? command->option_count : 0;
+    for (size_t i = (command->tasks & LAB_OPTION_DATA) != 0 ? command->option_count : 0;
          (option = cli_option_at(command, i)) != NULL; i++) {
         if (!cli_given_by_user(arguments, option->name))
             continue;
         if (!lab_class_takes(class, option->name))
-            return refuse(arguments, task, option->name);
+            return cli_refuse_kind(arguments, task, option->name, lab_class_takes);
         if (class->uses != NULL && !class->uses(task, option->name))
             return cli_usage_error("--%s: %s has none", option->name, task->name);
     }

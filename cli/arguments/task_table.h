@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-size_t cli_task_option_count(cli_task_use use);
-const cli_option *cli_task_option_at(cli_task_use use, size_t index); /* below the count */
+size_t cli_task_option_count(unsigned use);
+const cli_option *cli_task_option_at(unsigned use, size_t index); /* below the count */
 
 #endif

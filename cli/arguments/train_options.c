@@ -67,22 +67,23 @@ static int put_all(const cli_arguments *arguments, lab_train_config *config) {
     return 0;
 }
 
+int cli_sizes(cli_arguments *arguments, const lab_task_class *class, const char *option, const int64_t **sizes,
+              size_t *count) {
+    const int status = cli_list_integers(arguments, option, 1, (int64_t) class->lengths->most, sizes, count);
+    return status == 0 && *count > LAB_MAX_TEST_LENGTHS
+               ? cli_usage_error("--%s: %zu are given, at most %d can be", option, *count, LAB_MAX_TEST_LENGTHS)
+               : status;
+}
+
 /* Test sets of other mean sizes. */
 static int put_test_sets(cli_arguments *arguments, lab_train_config *config) {
-    const lab_size_axis *size = config->task->class->size;
+    const lab_task_class *class = config->task->class;
     const int64_t *means;
-    size_t count;
-    if (size == NULL)
-        return 0;
-    int status =
-        cli_list_integers(arguments, size->option, 1, (int64_t)config->task->class->lengths->most, &means, &count);
-    if (status != 0)
-        return status;
-    if (count > LAB_MAX_TEST_LENGTHS)
-        return cli_usage_error("--%s: %zu are given, at most %d can be", size->option, count, LAB_MAX_TEST_LENGTHS);
-    for (size_t i = 0; i < count; i++)
+    size_t count = 0;
+    const int status = class->size != NULL ? cli_sizes(arguments, class, class->size->option, &means, &count) : 0;
+    for (size_t i = 0; status == 0 && i < count; i++)
         config->test_lengths[config->test_length_count++] = (size_t)means[i];
-    return 0;
+    return status;
 }
 
 /* ---- all together ---- */

@@ -10,10 +10,14 @@
 #define CLI_TASK_VALUE "TASK"
 #define CLI_TASKS_VALUE "TASK,TASK,…"
 
-/* Reads a training's options (CLI_USE_TRAIN) over the values that the budget has for the task. A size that differs
+/* Reads a training's options (LAB_OPTION_TRAINED) over the values that the budget has for the task. A size that differs
  * from the budget's makes the budget "custom". Encoding, seed and embedding initialisation are the command's own.
  * 0; 1 or 2 after one line on standard error. */
 int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *task);
+
+/* The sizes that an option lists, as the class's axis of lengths has them: 0; 2 after one line. */
+int cli_sizes(cli_arguments *arguments, const lab_task_class *class, const char *option, const int64_t **sizes,
+              size_t *count);
 
 /* Sets it, unless a pretrained encoder has embeddings of its own. */
 void cli_train_embedding(lab_train_config *config, lab_embedding_init init);

@@ -12,14 +12,14 @@
 /* ---- one axis ---- */
 
 static int find_option(const char *text, const cli_option **found) {
-    const size_t count = cli_task_option_count(CLI_USE_TRAIN);
+    const size_t count = cli_task_option_count(LAB_OPTION_TRAINED);
     const char **names = calloc(count + 1, sizeof *names);
     char name[64];
     if (names == NULL)
         return cli_failure("out of memory");
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
     for (size_t i = 0; i < count; i++) {
-        const cli_option *option = cli_task_option_at(CLI_USE_TRAIN, i);
+        const cli_option *option = cli_task_option_at(LAB_OPTION_TRAINED, i);
         names[i] = option->name;
         if (strcmp(name, names[i]) == 0) {
             free(names);

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "io/json.h"
 #include "output.h"
+#include "train/configuration/config_options.h"
 
 #include <locus/locus.h>
 #include <stdarg.h>
@@ -185,7 +186,7 @@ static int bench_step(bench *b) {
         "forward and backward of a batch, budget %s: dimension %zu, %zu + %zu layers, %zu samples of mean "
         "length %g",
         config.budget, config.model.dim, config.model.encoder_layers, config.model.decoder_layers, config.batch,
-        config.data.words.length_mean);
+        lab_config_number(&config, "length_mean"));
 }
 
 /* ---- command ---- */

@@ -351,6 +351,6 @@ const cli_command cli_command_compare = {
         "locus compare --task tree-copy,tree-reorder --order depth --budget quick --seeds 3 --jobs 2 --threads 1\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
-    .tasks = CLI_USE_TRAIN,
+    .tasks = LAB_OPTION_TRAINED,
     .run = run,
 };

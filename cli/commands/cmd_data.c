@@ -3,7 +3,6 @@
 #include "command.h"
 #include "io/folder.h"
 #include "output.h"
-#include "samples/expression_lines.h"
 #include "samples/portrait.h"
 #include "samples/sample_lines.h"
 #include "stop.h"
@@ -24,25 +23,16 @@ static const lab_task *find_task(const char *name) {
     return task;
 }
 
-/* Options of `data make` that are for some of what is made alone, and whose they are. */
-static const struct {
-    const char *name, *whose;
-    lab_making making;
-} own_options[] = {
-    {"image", "images", LAB_MAKES_PICTURES},  {"train-text", "text", LAB_MAKES_TOKENS},
-    {"dev-text", "text", LAB_MAKES_TOKENS},   {"test-text", "text", LAB_MAKES_TOKENS},
-    {"vocabulary", "text", LAB_MAKES_TOKENS}, {"model", "text", LAB_MAKES_TOKENS},
-    {"json", "text", LAB_MAKES_TOKENS},
-};
+static bool makes_tokens(const lab_task_class *class, const char *option) {
+    (void)option;
+    return class->makes == LAB_MAKES_TOKENS;
+}
 
 /* 0, or 2 where an option belongs to other tasks. */
 static int refuse_strangers(const cli_arguments *arguments, const lab_task *task) {
     static const char *const of_drawing[] = {"n", "seed"};
-    const bool makes = arguments->command == &cli_command_data_make;
-    for (size_t i = 0; makes && i < sizeof own_options / sizeof *own_options; i++)
-        if (own_options[i].making != task->class->makes && cli_given_by_user(arguments, own_options[i].name))
-            return cli_usage_error("--%s needs a task of %s; %s is a task of %s", own_options[i].name,
-                                   own_options[i].whose, task->name, task->class->name);
+    if (arguments->command == &cli_command_data_make && cli_flag(arguments, "json") && !makes_tokens(task->class, NULL))
+        return cli_refuse_kind(arguments, task, "json", makes_tokens);
     for (size_t i = 0; task->class->read && i < sizeof of_drawing / sizeof *of_drawing; i++)
         if (cli_given_by_user(arguments, of_drawing[i]))
             return cli_usage_error("--%s needs a task whose samples are drawn; those of %s are read", of_drawing[i],
@@ -74,25 +64,12 @@ static int draw_failed(const lab_task *task, locus_error *error) {
 
 /* ---- make ---- */
 
-static int make_lines(const cli_arguments *arguments, const lab_task *task) {
-    lab_train_config config;
-    lab_dataset set;
-    const int status = cli_require(arguments, "output");
-    if (status == 0 && task->solved && cli_given_by_user(arguments, "sequence"))
-        return cli_usage_error("--sequence: %s is written problem by problem; data inspect counts sequences",
-                               task->name);
-    if (status != 0)
-        return status;
-    const lab_draw draw = read_draw(arguments, task, &config);
-    if (lab_dataset_generate(&set, &draw, &cli_fault) != LOCUS_OK)
-        return draw_failed(task, &cli_fault);
-    const char *path = cli_text(arguments, "output");
+static int write_lines(const char *path, const lab_task *task, const lab_dataset *set) {
     const bool printed = strcmp(path, "-") == 0;
-    const locus_status done = printed ? task->class->write(stdout, &set, task, false, &cli_fault)
-                                      : lab_samples_save(&set, task, path, &cli_fault);
+    const locus_status done = printed ? task->class->write(stdout, set, task, false, &cli_fault)
+                                      : lab_samples_save(set, task, path, &cli_fault);
     if (done == LOCUS_OK && !printed)
-        cli_note("%zu samples of %s in %s", set.samples, task->name, path);
-    lab_dataset_destroy(&set);
+        cli_note("%zu samples of %s in %s", set->samples, task->name, path);
     return cli_done(done);
 }
 
@@ -108,21 +85,25 @@ static int write_image(const cli_arguments *arguments, const lab_images *images)
     return 0;
 }
 
-/* What the file is follows from its name. */
-static int make_picture(const cli_arguments *arguments, const lab_task *task) {
+/* Which form a picture's file has follows from its name. */
+static int make_set(const cli_arguments *arguments, const lab_task *task) {
+    const bool picture = task->class->makes == LAB_MAKES_PICTURES;
+    const char *path = cli_text(arguments, "output");
     lab_train_config config;
     lab_dataset set;
-    const char *path = cli_text(arguments, "output");
     int status = cli_require(arguments, "output");
-    if (status == 0 && !lab_name_ends(path, ".png") && !lab_name_ends(path, ".ppm"))
+    if (status == 0 && picture && !lab_name_ends(path, ".png") && !lab_name_ends(path, ".ppm"))
         return cli_usage_error("data make: --output '%s' is no .png or .ppm", path);
+    if (status == 0 && task->solved && cli_given_by_user(arguments, "sequence"))
+        return cli_usage_error("--sequence: %s is written problem by problem; data inspect counts sequences",
+                               task->name);
     status = status ? status : require_data(arguments, task);
     if (status != 0)
         return status;
     const lab_draw draw = read_draw(arguments, task, &config);
     if (lab_dataset_generate(&set, &draw, &cli_fault) != LOCUS_OK)
         return draw_failed(task, &cli_fault);
-    status = write_image(arguments, &set.images);
+    status = picture ? write_image(arguments, &set.images) : write_lines(path, task, &set);
     lab_dataset_destroy(&set);
     return status;
 }
@@ -201,17 +182,11 @@ static int run_make(cli_arguments *arguments) {
     const int status = task == NULL ? 2 : refuse_strangers(arguments, task);
     if (status != 0)
         return status;
-    switch (task->class->makes) {
-    case LAB_MAKES_LINES:
-        return make_lines(arguments, task);
-    case LAB_MAKES_PICTURES:
-        return make_picture(arguments, task);
-    case LAB_MAKES_TOKENS:
-        return make_tokens(arguments);
-    case LAB_MAKES_NOTHING:
-        break;
-    }
-    return cli_usage_error("data make: %s reads samples of your own, there is nothing to draw", task->name);
+    return makes_tokens(task->class, NULL)           ? make_tokens(arguments)
+           : task->class->makes != LAB_MAKES_NOTHING ? make_set(arguments, task)
+                                                     : cli_usage_error("data make: %s reads samples of your own, there "
+                                                                       "is nothing to draw",
+                                                                       task->name);
 }
 
 /* ---- inspect ---- */
@@ -228,20 +203,23 @@ static int inspect_task(const cli_arguments *arguments, lab_portrait *portrait, 
 }
 
 static int inspect_file(const cli_arguments *arguments, lab_portrait *portrait, lab_portrait_request *request) {
-    const lab_asked asked = (lab_asked)cli_choice(arguments, "target");
-    const lab_task_options options = {.expressions.asked = asked};
     const char *path = request->name;
     lab_dataset set = {0};
     struct stat found;
     if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
         return cli_failure("'%s' is a folder: locus data inspect TASK --data %s", path, path);
-    const bool expressions = lab_expressions_are_in(path);
-    request->draw.options = expressions ? &options : NULL;
-    locus_status status = expressions ? lab_expressions_read(&set, lab_task_find("listops"), path, asked, &cli_fault)
-                                      : lab_samples_read(&set, &request->draw.task, path, &cli_fault);
+    for (size_t c = 0; c < lab_class_count(); c++) {
+        const lab_task_class *class = lab_class_at(c);
+        lab_train_config config;
+        if (class->owns == NULL || !class->owns(path))
+            continue;
+        request->draw = read_draw(arguments, &class->tasks[0], &config);
+        request->file = path;
+        return cli_done(class->portray(portrait, request, &cli_fault));
+    }
+    locus_status status = lab_samples_read(&set, &request->draw.task, path, &cli_fault);
     if (status == LOCUS_OK)
-        status = expressions ? lab_portray_expression_set(portrait, request, &set, &cli_fault)
-                             : lab_portray_pairs(portrait, request, &set, NULL, &cli_fault);
+        status = lab_portray_pairs(portrait, request, &set, NULL, &cli_fault);
     lab_dataset_destroy(&set);
     return cli_done(status);
 }
@@ -274,13 +252,6 @@ static int run_inspect(cli_arguments *arguments) {
 
 static const cli_option make_options[] = {
     SET_OPTIONS,
-    CLI_ROW_TEXT("train-text", 0, "FILE", "text: the text to train on, UTF-8"),
-    CLI_ROW_TEXT("dev-text", 0, "FILE", "text: the text to choose by (5 % of --train-text)"),
-    CLI_ROW_TEXT("test-text", 0, "FILE", "text: the text to score on (5 % of --train-text)"),
-    {"vocabulary", 0, CLI_INTEGER, "N", NULL, "text: pieces of a SentencePiece model (none: tokens are bytes)", 257,
-     1e6},
-    CLI_ROW_TEXT("model", 0, "FILE", "text: a SentencePiece model that is there already"),
-    {"image", 0, CLI_INTEGER, "I", "0", "images: which one of the set, counted from 0", 0, 4294967295.0},
     CLI_ROW_TEXT("output", 'o', "FILE",
                  "the .jsonl to write, - for standard output; listops: or a .tsv; images: the .png; text: the folder "
                  "(data/text)"),
@@ -311,7 +282,7 @@ const cli_command cli_command_data_make = {
                 "locus data make cifar10 --set test --image 3 -o plane.png\n",
     .shared = CLI_QUIET | CLI_JSON,
     CLI_OPTIONS(make_options),
-    .tasks = CLI_USE_DATA,
+    .tasks = LAB_OPTION_DATA | LAB_OPTION_MADE,
     .run = run_make,
 };
 
@@ -333,6 +304,6 @@ const cli_command cli_command_data_inspect = {
                 "locus data inspect images --data animals --side 32\n",
     .shared = CLI_JSON | CLI_FORMAT,
     CLI_OPTIONS(inspect_options),
-    .tasks = CLI_USE_DATA,
+    .tasks = LAB_OPTION_DATA,
     .run = run_inspect,
 };

@@ -130,9 +130,7 @@ static int read_sizes(cli_arguments *arguments, const lab_train_config *config, 
     if (class->lengths == NULL)
         return 0;
     const char *option = class->lengths->option;
-    const int status = cli_list_integers(arguments, option, 1, (int64_t) class->lengths->most, sizes, count);
-    if (status == 0 && *count > LAB_MAX_TEST_LENGTHS)
-        return cli_usage_error("--%s: %zu are given, at most %d can be", option, *count, LAB_MAX_TEST_LENGTHS);
+    const int status = cli_sizes(arguments, class, option, sizes, count);
     if (status == 0 && *count > 0 && (config->data.digest != 0 || cli_given_by_user(arguments, "data")) && !class->read)
         return cli_usage_error("--%s: these %s are read from files: none of other sizes can be drawn", option,
                                class->name);
@@ -221,11 +219,12 @@ static int name_pictures(const cli_arguments *arguments, const cli_trained *trai
 /* What is asked must fit the run's kind. */
 static int check(const cli_arguments *arguments, const cli_trained *trained) {
     const lab_task *task = trained->task;
-    if (arguments->operand_count > 1 && !task->class->architecture->images) {
+    if (arguments->operand_count > 1 && task->class->makes != LAB_MAKES_PICTURES) {
         return cli_usage_error("'%s': pictures are for runs of images, '%s' is of %s", arguments->operands[1],
                                trained->run.name, task->name);
     }
-    static const char *const of_sets[] = {"data", "set", "n", "sides"};
+    const char *const of_sets[] = {"data", "set", "n",
+                                   task->class->lengths != NULL ? task->class->lengths->option : "n"};
     for (size_t i = 0; arguments->operand_count > 1 && i < sizeof of_sets / sizeof *of_sets; i++)
         if (cli_given_by_user(arguments, of_sets[i]))
             return cli_usage_error("--%s is for a set of images: with pictures, leave it out", of_sets[i]);
@@ -299,6 +298,6 @@ const cli_command cli_command_eval = {
                 "locus eval pairs-rope --test others.jsonl\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
-    .tasks = CLI_USE_EVAL,
+    .tasks = LAB_OPTION_EVAL | LAB_OPTION_SCORED,
     .run = run,
 };

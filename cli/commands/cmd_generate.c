@@ -8,8 +8,8 @@
 #include "output.h"
 #include "store_argument.h"
 #include "task/set_text.h"
-#include "task/tree_random.h"
-#include "train/configuration/config.h"
+#include "task_options.h"
+#include "train/configuration/option_use.h"
 #include "train/decoded.h"
 #include "train/feed/cut_paths.h"
 #include "train/store/run_folder.h"
@@ -25,29 +25,20 @@ static int type_sample(lab_dataset *set, const char *text, const lab_train_confi
                : cli_refusal(&cli_fault);
 }
 
-/* Of one's own samples those of the file that is named, or of the test set; all of them if there are fewer. */
-static int read_samples(lab_dataset *set, cli_arguments *arguments, const lab_train_config *config) {
+/* Of the test set, or the file that is named; what is read from files all of it, if there are fewer. Sizes that are
+ * given are of what is drawn, not of the model. */
+static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_train_config *config) {
+    lab_train_config other = *config;
+    const bool read = config->task->class->read;
     const size_t wanted = (size_t)cli_integer(arguments, "n");
-    const lab_draw draw = {config->task, &config->data, LAB_SET_TEST, 0, config->data_seed};
-    if (config->data.path == NULL && config->data.test == NULL)
+    (void)cli_put_options(arguments, &other);
+    if (read && other.data.path == NULL && other.data.test == NULL)
         return cli_usage_error("give --input, or --test with a file of samples, or the --data that the run was made "
                                "with");
-    if (lab_dataset_generate(set, &draw, &cli_fault) != LOCUS_OK)
-        return cli_error(&cli_fault);
+    const lab_draw draw = {other.task, &other.data, LAB_SET_TEST, read ? 0 : wanted, other.data_seed};
+    const int status = cli_done(lab_dataset_generate(set, &draw, &cli_fault));
     set->samples = wanted < set->samples ? wanted : set->samples;
-    return 0;
-}
-
-static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_train_config *config,
-                        lab_task_options *options) {
-    if (cli_given_by_user(arguments, "length")) {
-        options->words.length_deviation *= cli_number(arguments, "length") / options->words.length_mean;
-        options->words.length_mean = cli_number(arguments, "length");
-    }
-    if (cli_given_by_user(arguments, "depth"))
-        options->trees.depth_mean = cli_number(arguments, "depth");
-    const lab_draw draw = {config->task, options, LAB_SET_TEST, (size_t)cli_integer(arguments, "n"), config->data_seed};
-    return cli_done(lab_dataset_generate(set, &draw, &cli_fault));
+    return status;
 }
 
 /* ---- printing ---- */
@@ -156,23 +147,16 @@ static int check(const cli_arguments *arguments, const cli_trained *trained) {
     return cli_generate_refuse(arguments, task);
 }
 
-static int get_samples(lab_dataset *set, cli_arguments *arguments, cli_trained *trained) {
-    lab_train_config *config = &trained->config;
-    const char *text = cli_text(arguments, "input");
-    lab_task_options options = config->data;
-    config->data.kept = trained->folder;
-    cli_trained_sets(arguments, &config->data);
-    return text != NULL                ? type_sample(set, text, config)
-           : config->task->class->read ? read_samples(set, arguments, config)
-                                       : draw_samples(set, arguments, config, &options);
-}
-
 static int generate(cli_arguments *arguments, cli_trained *trained) {
     lab_dataset set = {0};
     lab_decoded out = {0};
     char note[256];
+    const char *text = cli_text(arguments, "input");
     int status = cli_trained_load(trained);
-    status = status ? status : get_samples(&set, arguments, trained);
+    trained->config.data.kept = trained->folder;
+    if (status == 0)
+        status =
+            text != NULL ? type_sample(&set, text, &trained->config) : draw_samples(&set, arguments, &trained->config);
     if (status == 0 && lab_cut_paths_note(&trained->config, &set, note, sizeof note))
         cli_note("%s", note);
     status = status ? status : cli_done(lab_decoded_make(&out, trained->model, &trained->config, &set, &cli_fault));
@@ -184,17 +168,14 @@ static int generate(cli_arguments *arguments, cli_trained *trained) {
 
 static int run(cli_arguments *arguments) {
     cli_trained trained;
-    if (cli_given_by_user(arguments, "input") &&
-        (cli_given_by_user(arguments, "n") || cli_given_by_user(arguments, "length") ||
-         cli_given_by_user(arguments, "depth"))) {
-        return cli_usage_error(
-            "--input gives what is decoded; -n, --length and --depth draw samples of the test set: give one of them");
-    }
+    const char *other = cli_given_beside(arguments, "input data dev test store json quiet threads");
+    if (other != NULL && cli_given_by_user(arguments, "input"))
+        return cli_usage_error("--input gives what is decoded: leave out --%s", other);
     int status = cli_trained_open(&trained, arguments);
     status = status ? status : check(arguments, &trained);
     if (status == 0) {
-        const bool answers = trained.task->class->architecture->encoder;
-        status = answers ? generate(arguments, &trained) : cli_generate_decoder(arguments, &trained);
+        const bool decoder = lab_class_generates(trained.task->class, "prompt");
+        status = decoder ? cli_generate_decoder(arguments, &trained) : generate(arguments, &trained);
     }
     cli_trained_close(&trained);
     return status;
@@ -205,11 +186,6 @@ static const cli_option options[] = {
         "input", 'i', "WORD",
         "the input: \"1 2 3\" of words, \"(11 3 2)\" of trees, a text as in training; words, trees, own pairs"),
     {"n", 'n', CLI_INTEGER, "N", "3", "this many samples of the test set; not of text", 1, 100000},
-    {"length", 'l', CLI_NUMBER, "MEAN", NULL, "words: mean length of these (as trained)", 1, 1e6},
-    {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth of these (as trained)", 0, LAB_TREE_MOST_DEPTH},
-    CLI_ROW_TEXT("test", 0, "FILE", "own pairs: the file whose samples are decoded"),
-    CLI_ROW_TEXT("dev", 0, "FILE", "own pairs: the development file that the run was made with"),
-    CLI_ROW_TEXT("data", 0, "FILE", "own pairs: the file that the run was made with, whose test set is decoded"),
     CLI_ROW_TEXT("prompt", 'p', "TEXT", "decoders: what to go on with; -: standard input"),
     CLI_ROW_TEXT("prompts", 0, "FILE", "decoders: many prompts, one to a line, decoded together"),
     {"tokens", 0, CLI_INTEGER, "N", NULL, "decoders: most tokens that are added to a prompt", 1, 1e7},
@@ -229,7 +205,8 @@ const cli_command cli_command_generate = {
     .details =
         "Decoding with a key-value cache. RUN is a name, a unique beginning of one, or a number of 'locus runs'.\n\n"
         "Words, trees and own pairs are decoded greedily. A tree grows from the symbols that are generated, in the "
-        "order that the run was trained with, and is over when no child is open.\n\n"
+        "order that the run was trained with, and is over when no child is open. Samples of the test set are of the "
+        "sizes of the training, unless others are given.\n\n"
         "A decoder goes on with a prompt: the prompt and what follows are printed as they come, with --quiet what "
         "follows only. A problem ends with its '#'; without a prompt, -n problems of the test set are answered. Texts "
         "end after --tokens tokens (256, or what a table of positions has room for).\n\n"
@@ -245,5 +222,6 @@ const cli_command cli_command_generate = {
                 "locus generate text-rope --prompt 'The ' --temperature 0.7 --top-k 40 --seed 1 --tokens 100\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
+    .tasks = LAB_OPTION_GENERATED,
     .run = run,
 };

@@ -7,6 +7,7 @@
 #include "model/attention_maps.h"
 #include "output.h"
 #include "store_argument.h"
+#include "task_options.h"
 #include "train/store/run_folder.h"
 #include "train/train.h"
 
@@ -48,7 +49,7 @@ static int draw(const cli_arguments *arguments, cli_trained *trained, const char
     lab_attention_input input;
     lab_attention_maps maps = {0};
     char title[300];
-    cli_trained_sets(arguments, &trained->config.data);
+    (void)cli_put_options(arguments, &trained->config);
     locus_status status = lab_attention_input_make(&input, &request, &cli_fault);
     if (status != LOCUS_OK)
         return cli_failure("%s", cli_fault.message);
@@ -81,9 +82,6 @@ static int run(cli_arguments *arguments) {
 static const cli_option options[] = {
     CLI_ROW_TEXT("input", 'i', "TEXT|FILE", "what the model reads: a text, a file that has it, or a picture"),
     {"sample", 'n', CLI_INTEGER, "N", "1", "or this sample of the test set", 1, 1e6},
-    CLI_ROW_TEXT("data", 0, "PATH", "where the data lie that the sample is of"),
-    CLI_ROW_TEXT("dev", 0, "PATH", "own data: the development set that the run was made with"),
-    CLI_ROW_TEXT("test", 0, "PATH", "own data: the test set that the sample is of"),
     CLI_ROW_TEXT("output", 'o', "FILE", "the " LAB_PICTURE_ENDS " to write"),
     CLI_STORE_OPTION,
 };
@@ -113,5 +111,6 @@ const cli_command cli_command_plot_attention = {
                 "locus plot attention trees --sample 4 -o attention.svg\n",
     .shared = CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
+    .tasks = LAB_OPTION_EVAL,
     .run = run,
 };

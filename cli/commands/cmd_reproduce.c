@@ -313,8 +313,6 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    CLI_ROW_CHOICE("budget", "smoke|quick|paper", "sizes and steps: docs/budgets.md"),
-    CLI_ROW_CHOICE("setup", "paper|code", "as the paper says, or partly as its authors' code"),
     {"seeds", 0, CLI_INTEGER, "N", NULL, "repetitions; 3, but 1 for images below budget paper, 10 for roper at it", 1,
      LAB_MOST_SEEDS},
     {"seed", 's', CLI_INTEGER, "S", "0", "the first seed", 0, 9007199254740991.0},
@@ -324,9 +322,6 @@ static const cli_option options[] = {
     CLI_ROW_FLAG(
         "factors",
         "table1: with embeddings unit also what is added to them times √D, the logits divided by √D, and both"),
-    CLI_ROW_CHOICE("tree-paths", "own|next|code",
-                   "trees: tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)"),
-    CLI_ROW_CHOICE("precision", "float32|bf16", "of matrix products; sums, weights and all else are float32"),
     CLI_ROW_FLAG("drop-worst", "roper: leave the worst seed of each field out, as published"),
     CLI_ROW_FLAG(
         "more",
@@ -334,12 +329,6 @@ static const cli_option options[] = {
     {"columns", 'c', CLI_LIST, "NAME,NAME,…", NULL, "a part of the table: tree-copy, copy-unit, addition, digit", 0, 0},
     {"rows", 'r', CLI_LIST, "NAME,NAME,…", NULL, "a part of the table: rope, algebraic, algebraic-tree", 0, 0},
     {"jobs", 'j', CLI_INTEGER, "N", "1", "trainings side by side; timings are then of a shared machine", 1, 256},
-    CLI_ROW_TEXT("data", 0, "PATH",
-                 "table3: folder or archive of the images (data/cifar10); roper: the text's folder (data/text); "
-                 "listops: expressions to read (they are drawn)"),
-    CLI_ROW_TEXT(
-        "pretrained", 0, "DIR",
-        "listops: an encoder (config.json, model.safetensors, vocab.txt), with chebyshev(site=output) and alone"),
     CLI_STORE_OPTION,
     CLI_SWEEP_OPTIONS,
     CLI_ROW_FLAG("no-page", "write no page"),
@@ -356,7 +345,8 @@ const cli_command cli_command_reproduce = {
         "table1: sequences; table2: trees; table3: images (Algebraic Positional Encodings, Kogkalidis, Bernardy and "
         "Garg 2024).\nroper: values turned or not, on addition, two substring tasks and text (Harik and Jayasiri "
         "2022).\nlistops: nested expressions, their value and whether it is odd, flat positions and a tree's "
-        "(Hastings 2024).\nEvery training is a run of the store, as 'locus train' makes it. Trainings that are done "
+        "(Hastings 2024); with --pretrained also an encoder of that folder, with chebyshev(site=output) and "
+        "alone.\nEvery training is a run of the store, as 'locus train' makes it. Trainings that are done "
         "are not\nrepeated, and one that was stopped or killed goes on: the same command finishes an interrupted "
         "table.\n\n"
         "The claims are called SUPPORTED, OPEN or CONTRADICTED by what was measured, from means over\nseeds by rules "
@@ -378,5 +368,6 @@ const cli_command cli_command_reproduce = {
                 "locus reproduce --from docs/results/table1-quick.json --check\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
+    .tasks = LAB_OPTION_REPRODUCED,
     .run = run,
 };

@@ -289,6 +289,6 @@ const cli_command cli_command_train = {
         "locus train --task cifar10 --encoding 'algebraic(group=grid:2)' --budget quick --data data/cifar10\n",
     .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS | CLI_RANKS,
     CLI_OPTIONS(options),
-    .tasks = CLI_USE_TRAIN,
+    .tasks = LAB_OPTION_TRAINED,
     .run = run,
 };

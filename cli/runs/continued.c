@@ -45,7 +45,9 @@ static int check_parent(const cli_continued *from, const char *path) {
 /* Files that changed since make another training. */
 static int check_data(cli_continued *from, lab_train_config *config, const cli_arguments *arguments) {
     const uint64_t digest = config->data.digest;
-    cli_trained_sets(arguments, &config->data);
+    config->data.path = cli_text(arguments, "data");
+    config->data.dev = cli_text(arguments, "dev");
+    config->data.test = cli_text(arguments, "test");
     if (digest != 0 && config->data.path == NULL && config->task->class->tokenizer == NULL) {
         return cli_usage_error("--continue: '%s' read its %s from files: --data says where they are", from->run.name,
                                config->task->class->name);

@@ -5,37 +5,24 @@
 
 #include "command.h"
 #include "io/json.h"
-#include "io/word_distance.h"
 #include "output.h"
 #include "samples/answering.h"
 #include "stop.h"
 #include "task/problem.h"
+#include "task_options.h"
+#include "train/configuration/option_use.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which options ---- */
-
-/* Options of some kinds alone, whose they are. */
-static const struct {
-    const char *names, *kinds, *whose;
-} kind_options[] = {
-    {"input", "words trees own pairs", "a run of words, trees or own pairs"},
-    {"test dev data", "own pairs", "a run of own pairs"},
-    {"length", "words", "a run of words"},
-    {"depth", "trees", "a run of trees"},
-    {"n", "words trees problems own pairs", "a run whose test set has samples"},
-    {"prompt prompts tokens temperature top-k top-p seed", "problems text", "a run of problems or text"},
-};
-
 int cli_generate_refuse(const cli_arguments *arguments, const lab_task *task) {
+    char whose[CLI_KINDS_TEXT];
     const cli_option *option;
-    for (size_t i = 0; i < sizeof kind_options / sizeof *kind_options; i++)
-        for (size_t o = 0; (option = cli_option_at(arguments->command, o)) != NULL; o++)
-            if (arguments->values[o].given && lab_word_among(option->name, kind_options[i].names) &&
-                !lab_class_among(task->class, kind_options[i].kinds))
-                return cli_usage_error("--%s needs %s; this one is of %s", option->name, kind_options[i].whose,
-                                       task->class->generate);
+    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++)
+        if (arguments->values[i].given && !lab_class_generates(task->class, option->name) &&
+            *cli_list_kinds(lab_class_generates, option->name, whose) != '\0')
+            return cli_usage_error("--%s needs a run of %s; this one is of %s", option->name, whose,
+                                   task->class->generate);
     return 0;
 }
 

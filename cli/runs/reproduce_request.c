@@ -5,20 +5,14 @@
 #include "io/word_distance.h"
 #include "output.h"
 
-/* 0, or 2 where an option means nothing to this table. */
+/* 0, or 2 where an option means nothing to this table: its tasks don't take it, or all of it was published. */
 static int refuse_strangers(const cli_arguments *arguments) {
-    static const struct {
-        const char *option, *tables, *why;
-    } options[] = {
-        {"data", "table3 roper listops", "reads nothing; it is an option of table3, roper and listops"},
-        {"more", "table3 roper", "has no more rows or columns; it is an option of table3 and roper"},
-        {"tree-paths", "table2 roper", "has no trees; it is an option of table2 and roper"},
-        {"pretrained", "listops", "has no rows that begin from an encoder; it is an option of listops"},
-    };
+    static const char *const options[] = {"data", "tree-paths", "pretrained", "more"};
     const char *table = arguments->operand_count > 0 ? arguments->operands[0] : "";
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (!lab_word_among(table, options[i].tables) && cli_given_by_user(arguments, options[i].option))
-            return cli_usage_error("--%s: %s %s", options[i].option, table, options[i].why);
+        if (cli_given_by_user(arguments, options[i]) &&
+            !(i < 3 ? lab_reproduction_takes(table, options[i]) : lab_word_among(table, "table3 roper")))
+            return cli_usage_error("--%s: %s has no use for it", options[i], table);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See class_parts.h. */
 #include "kinds/class_parts.h"
+#include "task/images/picture_options.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -50,6 +51,7 @@ const lab_curve_words lab_curves_of_sequences = {
 const lab_bin_words lab_bins_of_trees = {
     "nodes:",
     "nodes",
+    {"accuracy", "exact", "greedy_exact"},
     {{"Test accuracy by depth of the tree", "Exact matches by depth", "Greedy exact matches by depth of the tree"},
      {"Test accuracy by number of nodes", "Exact matches by nodes", "Greedy exact matches by number of nodes"}},
     {"depth of the input tree, and how many such trees", "nodes of the input tree, and how many such trees"},
@@ -120,21 +122,10 @@ void lab_token_name_put(lab_token_name *name, const char *piece, size_t bytes) {
     snprintf(name->text + used, sizeof name->text - used, "%s", at < bytes ? "…" : bytes == 0 ? "·" : "");
 }
 
-/* ---- of pairs ---- */
-
-const lab_score_column lab_pair_columns[LAB_PAIR_COLUMNS] = {
-    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "tokens, %",
-     lab_value_accuracy},
-    {"exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "exact", NULL, "whole, %", lab_value_exact},
-    {"greedy_exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "greedy exact", "greedy", "exact, %", lab_value_greedy},
-    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET, "loss", NULL, NULL, lab_value_loss},
-    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common},
-};
-
 /* ---- of pictures ---- */
 
 static void set_side(lab_task_options *of, size_t side) {
-    of->pictures.side = side;
+    LAB_PICTURES(of)->side = side;
 }
 
 const lab_length_axis lab_picture_sides = {

@@ -14,34 +14,36 @@
 
 static const lab_option options[] = {
     LAB_ROW(NULL, TEXT, LAB_OPTION_NOWHERE, LAB_WORD("preset", "seed|lra"),
-            LAB_HELP("expressions: sizes as published, or Long Range Arena's"), .flags = LAB_OPTION_DATA),
+            LAB_HELP("sizes as published, or Long Range Arena's"), .flags = LAB_OPTION_DATA),
     {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.pieces)},
-    LAB_ROW("arity", SIZE, AT(data.expressions.arguments), LAB_NUMBER("arguments", "N", 2, LAB_LISTOPS_MOST_ARGUMENTS),
-            LAB_HELP("expressions: most arguments of an operator (7)"), .silent = "0", .flags = LAB_OPTION_DATA,
-            .instead_of = "arity"),
-    LAB_ROW("sequence", SIZE, AT(data.most_pieces), LAB_NUMBER("sequence", "N", 2, 1e9), .silent = "0"),
-    LAB_ROW("expression_depth", SIZE, AT(data.expressions.depth),
+    LAB_ROW("arity", SIZE, LAB_AT_KIND(lab_expression_options, arguments),
+            LAB_NUMBER("arguments", "N", 2, LAB_LISTOPS_MOST_ARGUMENTS), LAB_HELP("most arguments of an operator (7)"),
+            .silent = "0", .flags = LAB_OPTION_DATA, .instead_of = "arity"),
+    LAB_ROW("sequence", SIZE, AT(data.most_pieces), LAB_NUMBER("sequence", "N", 2, 1e9),
+            LAB_HELP("most word pieces that a pretrained encoder reads"), .silent = "0"),
+    LAB_ROW("expression_depth", SIZE, LAB_AT_KIND(lab_expression_options, depth),
             LAB_NUMBER("expression-depth", "N", 1, LAB_LISTOPS_MOST_DEPTH),
-            LAB_HELP("expressions: at this depth there are only digits (7)"), .silent = "0", .flags = LAB_OPTION_DATA,
+            LAB_HELP("at this depth there are only digits (7)"), .silent = "0", .flags = LAB_OPTION_DATA,
             .instead_of = "depth"),
-    LAB_ROW("shortest", SIZE, AT(data.expressions.shortest), LAB_NUMBER("shortest", "N", 0, 1e6),
-            LAB_HELP("expressions: with more tokens than this (250)"), .silent = "0", .flags = LAB_OPTION_DATA),
-    LAB_ROW("longest", SIZE, AT(data.expressions.longest), LAB_NUMBER("longest", "N", 1, 1e6),
-            LAB_HELP("expressions: with fewer tokens than this (1000)"), .silent = "0", .flags = LAB_OPTION_DATA),
-    LAB_ROW("asked", NAMED, AT(data.expressions.asked), LAB_CHOICE("target", "digit|parity"),
-            LAB_HELP("expressions: their value, or whether it is odd"), .names = lab_asked_names, .silent = "digit",
+    LAB_ROW("shortest", SIZE, LAB_AT_KIND(lab_expression_options, shortest), LAB_NUMBER("shortest", "N", 0, 1e6),
+            LAB_HELP("with more tokens than this (250)"), .silent = "0", .flags = LAB_OPTION_DATA),
+    LAB_ROW("longest", SIZE, LAB_AT_KIND(lab_expression_options, longest), LAB_NUMBER("longest", "N", 1, 1e6),
+            LAB_HELP("with fewer tokens than this (1000)"), .silent = "0", .flags = LAB_OPTION_DATA),
+    LAB_ROW("asked", NAMED, LAB_AT_KIND(lab_expression_options, asked), LAB_CHOICE("target", "digit|parity"),
+            LAB_HELP("their value, or whether it is odd"), .names = lab_asked_names, .silent = "digit",
             .flags = LAB_OPTION_DATA | LAB_OPTION_FREE),
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
-    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
-            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
-    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), .letter = 'l', .flags = LAB_OPTION_SCORED,
+    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"), LAB_HELP("read from .tsv (they are drawn)"),
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL | LAB_OPTION_REPRODUCED),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"),
+            LAB_HELP("at most so many tokens, and more than half of them"), .letter = 'l', .flags = LAB_OPTION_SCORED,
             .instead_of = "depths sides"),
 };
 
 /* Of so many tokens at most, and of more than half of them. */
 static void set_longest(lab_task_options *of, size_t tokens) {
-    of->expressions.shortest = tokens / 2;
-    of->expressions.longest = tokens + 1;
+    LAB_EXPRESSIONS(of)->shortest = tokens / 2;
+    LAB_EXPRESSIONS(of)->longest = tokens + 1;
 }
 
 static const lab_length_axis lengths = {
@@ -57,7 +59,7 @@ static const lab_length_axis lengths = {
 
 /* A preset's samples are those of the published size; sizes that are given, too, stand behind it. */
 static bool changed(lab_train_config *config, const char *option, const char *value, const lab_task_options *before) {
-    const lab_expression_options *was = &before->expressions, *is = &config->data.expressions;
+    const lab_expression_options *was = LAB_EXPRESSIONS(before), *is = LAB_EXPRESSIONS(&config->data);
     if (strcmp(option, "preset") != 0)
         return false;
     for (size_t i = 0; i < LAB_LISTOPS_PRESETS; i++) {
@@ -72,22 +74,10 @@ static bool changed(lab_train_config *config, const char *option, const char *va
            was->longest != is->longest;
 }
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task, (void)of;
-    return LAB_LISTOPS_TOKENS;
-}
-
-static size_t classes(const lab_task_options *of) {
-    return of->expressions.asked == LAB_ASKED_PARITY ? 2 : 10;
-}
-
-static size_t arity(const lab_task_options *of) {
-    return of->expressions.arguments;
-}
-
-static const char *variant(const lab_task_options *of) {
-    return lab_asked_name(of->expressions.asked);
-}
+LAB_TOKENS(LAB_LISTOPS_TOKENS)
+LAB_READS(size_t, classes, LAB_EXPRESSIONS(of)->asked == LAB_ASKED_PARITY ? 2 : 10)
+LAB_READS(size_t, arity, LAB_EXPRESSIONS(of)->arguments)
+LAB_READS(const char *, variant, lab_asked_names[LAB_EXPRESSIONS(of)->asked])
 
 /* One file would be training, development and test set at once. */
 static locus_status look(lab_train_config *config, locus_error *error) {
@@ -134,7 +124,7 @@ static void small(lab_train_config *config, const lab_budget_size *shrunk, lab_e
     paper(config);
     lab_budget_shrink(config, shrunk);
     config->epochs = 0;
-    config->data.expressions = sizes;
+    *LAB_EXPRESSIONS(&config->data) = sizes;
 }
 
 static void quick(lab_train_config *config) {
@@ -171,6 +161,7 @@ static const lab_curve_words curves = LAB_CLASS_CURVES("an expression", "class",
 static const lab_bin_words bins = {
     "length:",
     "token_lengths",
+    {"accuracy", "exact", "greedy_exact"},
     {{"Test accuracy by depth of the expression", "", ""}, {"Test accuracy by length of the expression", "", ""}},
     {"depth of the expression, and how many such", "tokens of the expression, and how many such"},
     {"test accuracy, %", "", ""},
@@ -186,7 +177,8 @@ static const lab_score_column columns[] = LAB_CLASS_COLUMNS("classes");
 
 static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *words,
                                locus_error *error) {
-    lab_listops_builder builder = {.set = set, .asked = of->expressions.asked, .arguments = of->expressions.arguments};
+    lab_listops_builder builder = {
+        .set = set, .asked = LAB_EXPRESSIONS(of)->asked, .arguments = LAB_EXPRESSIONS(of)->arguments};
     lab_listops_reader reader = {0};
     (void)task;
     locus_status status = lab_listops_read(&reader, words, error);
@@ -214,13 +206,13 @@ static const lab_task tasks[] = {{
     .name = "listops",
     .summary = "expression over digits → its value, or whether that is odd",
     .class = &lab_expressions_class,
-    .published.expressions = {.depth = 7, .arguments = 7, .shortest = 250, .longest = 1000},
+    .published = &(const lab_expression_options){.depth = 7, .arguments = 7, .shortest = 250, .longest = 1000},
     .generate = lab_listops_generate,
 }};
 
 const lab_task_class lab_expressions_class = {
     .name = "expressions",
-    LAB_TASKS_AND_OPTIONS,
+    LAB_TASKS_AND_OPTIONS(lab_expression_options),
     .architecture = &lab_text_classifier,
     .compared = "listops",
     .changed = changed,
@@ -241,6 +233,7 @@ const lab_task_class lab_expressions_class = {
     .written = written,
     .write = lab_expressions_write,
     .portray = lab_portray_expressions,
+    .owns = lab_expressions_are_in,
     LAB_COLUMNS(columns),
     .token = "expression",
     .sample = "expression",

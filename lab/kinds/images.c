@@ -5,6 +5,7 @@
 #include "samples/portrait.h"
 #include "task/images/cifar10.h"
 #include "task/images/picture_input.h"
+#include "task/images/picture_options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,19 +13,12 @@
 /* ---- options ---- */
 
 static const lab_option options[] = {
-    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
-            LAB_HELP("images: data/cifar10, say; text: a folder of token files (data/text); expressions: .tsv"),
-            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
-    LAB_ROW("augment", NAMED, AT(augment), LAB_CHOICE("augment", "autoaugment|none"),
-            LAB_HELP("images: policy, crop and flip, or as they are"), .names = lab_augmentation_names,
-            .silent = "none"),
-    LAB_PICTURE_SIDES,
+    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"), LAB_HELP("their folder or archive (data/cifar10)"),
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL | LAB_OPTION_REPRODUCED),
+    LAB_PICTURE_ROWS,
 };
 
-static size_t classes(const lab_task_options *of) {
-    (void)of;
-    return LAB_CIFAR10_CLASSES;
-}
+LAB_READS(size_t, classes, LAB_CIFAR10_CLASSES)
 
 /* ---- budgets ---- */
 
@@ -93,7 +87,7 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_images_class = {
     .name = "images",
-    LAB_TASKS_AND_OPTIONS,
+    LAB_TASKS_AND_OPTIONS(lab_picture_options),
     .architecture = &lab_image_classifier,
     .compared = "table3",
     .lengths = &lab_picture_sides,

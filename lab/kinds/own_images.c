@@ -5,6 +5,7 @@
 #include "samples/portrait.h"
 #include "task/images/own_pictures.h"
 #include "task/images/picture_input.h"
+#include "task/images/picture_options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,28 +13,24 @@
 /* ---- options ---- */
 
 static const lab_option options[] = {
-    LAB_ROW("augment", NAMED, AT(augment), LAB_CHOICE("augment", "autoaugment|none"), .names = lab_augmentation_names,
-            .silent = "none"),
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
-    LAB_ROW("labels", SIZE, AT(data.pictures.classes), .silent = "0", .flags = LAB_OPTION_LATER),
-    LAB_ROW("side", SIZE, AT(data.pictures.side), LAB_NUMBER("side", "N", 5, 1024),
-            LAB_HELP("own pictures: they are brought to N×N pixels (32)"), .flags = LAB_OPTION_LATER | LAB_OPTION_DATA),
-    LAB_OWN_ROWS,
-    LAB_PICTURE_SIDES,
+    LAB_ROW("labels", SIZE, LAB_AT_KIND(lab_picture_options, classes), .silent = "0", .flags = LAB_OPTION_LATER),
+    LAB_ROW("side", SIZE, LAB_AT_KIND(lab_picture_options, side), LAB_NUMBER("side", "N", 5, 1024),
+            LAB_HELP("they are brought to N×N pixels (32)"), .flags = LAB_OPTION_LATER | LAB_OPTION_DATA),
+    LAB_OWN_ROWS("a folder of folders, one for each class", 0),
+    LAB_PICTURE_ROWS,
 };
 
-static size_t classes(const lab_task_options *of) {
-    return of->pictures.classes;
-}
+LAB_READS(size_t, classes, LAB_PICTURES(of)->classes)
 
 static locus_status look(lab_train_config *config, locus_error *error) {
     lab_class_facts facts;
     const locus_status status = lab_pictures_look(&config->data, config->data_seed, &facts, error);
     if (status != LOCUS_OK)
         return status;
-    config->data.pictures.classes = facts.classes.count;
+    LAB_PICTURES(&config->data)->classes = facts.classes.count;
     config->data.digest = facts.digest;
-    config->model.image_side = config->data.pictures.side;
+    config->model.image_side = LAB_PICTURES(&config->data)->side;
     lab_own_cap(config, facts.samples);
     lab_class_facts_free(&facts);
     return LOCUS_OK;
@@ -44,13 +41,13 @@ static bool tell(const lab_train_config *config, char *text, size_t room) {
     if (config->data.path == NULL || lab_pictures_look(&config->data, config->data_seed, &facts, NULL) != LOCUS_OK)
         return false;
     const bool shares = lab_own_tell(facts.samples, facts.shared, text, room);
-    const size_t used = shares ? strlen(text) : 0, rest = (config->data.pictures.side - 2) % 3;
+    const size_t used = shares ? strlen(text) : 0, rest = (LAB_PICTURES(&config->data)->side - 2) % 3;
     lab_class_facts_free(&facts);
     if (rest > 0) {
         snprintf(text + used, room - used,
                  "%sthe convolution's windows leave out the last %s of side %zu, and nothing of side %zu",
-                 shares ? "; " : "", rest == 1 ? "row and column" : "two rows and columns", config->data.pictures.side,
-                 config->data.pictures.side - rest);
+                 shares ? "; " : "", rest == 1 ? "row and column" : "two rows and columns",
+                 LAB_PICTURES(&config->data)->side, LAB_PICTURES(&config->data)->side - rest);
     }
     return shares || rest > 0;
 }
@@ -97,13 +94,13 @@ static const lab_task tasks[] = {{
     .name = "images",
     .summary = "pictures of your own → their classes",
     .class = &lab_pictures_class,
-    .published.pictures.side = LAB_PICTURES_SIDE,
+    .published = &(const lab_picture_options){.side = LAB_PICTURES_SIDE},
     .generate = lab_pictures_generate,
 }};
 
 const lab_task_class lab_pictures_class = {
     .name = "own pictures",
-    LAB_TASKS_AND_OPTIONS,
+    LAB_TASKS_AND_OPTIONS(lab_picture_options),
     .architecture = &lab_image_classifier,
     .lengths = &lab_picture_sides,
     .classes = classes,

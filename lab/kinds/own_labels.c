@@ -12,13 +12,13 @@
 /* ---- options ---- */
 
 static const lab_option options[] = {
-    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.labelled.symbols)},
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = LAB_AT_KIND(lab_labelled_options, symbols)},
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
-    LAB_ROW("labels", SIZE, AT(data.labelled.classes), .silent = "0", .flags = LAB_OPTION_LATER),
-    LAB_ROW("tokens", NAMED, AT(data.labelled.tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
-            LAB_HELP("own texts: what they are cut into"), .names = lab_token_names, .silent = "words",
+    LAB_ROW("labels", SIZE, LAB_AT_KIND(lab_labelled_options, classes), .silent = "0", .flags = LAB_OPTION_LATER),
+    LAB_ROW("tokens", NAMED, LAB_AT_KIND(lab_labelled_options, tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
+            LAB_HELP("what texts are cut into"), .names = lab_token_names, .silent = "words",
             .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_DATA),
-    LAB_OWN_ROWS,
+    LAB_OWN_ROWS("a file, .tsv or .jsonl", 0),
     LAB_OWN_LENGTH_ROWS,
 };
 
@@ -27,22 +27,16 @@ static const lab_length_axis lengths = {
     .panels = {{"accuracy", "Test accuracy against the length of the inputs", "test accuracy, %"}},
 };
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task;
-    return of->labelled.symbols;
-}
-
-static size_t classes(const lab_task_options *of) {
-    return of->labelled.classes;
-}
+LAB_TOKENS(LAB_LABELLED(of)->symbols)
+LAB_READS(size_t, classes, LAB_LABELLED(of)->classes)
 
 static locus_status look(lab_train_config *config, locus_error *error) {
     lab_class_facts facts;
     const locus_status status = lab_labelled_look(&config->data, config->data_seed, &facts, error);
     if (status != LOCUS_OK)
         return status;
-    config->data.labelled.symbols = facts.vocabulary;
-    config->data.labelled.classes = facts.classes.count;
+    LAB_LABELLED(&config->data)->symbols = facts.vocabulary;
+    LAB_LABELLED(&config->data)->classes = facts.classes.count;
     config->data.digest = facts.digest;
     config->data.trained = facts.trained;
     lab_own_cap(config, facts.samples);
@@ -69,17 +63,8 @@ static void paper(lab_train_config *config) {
     config->rate_peak = 3e-4;
 }
 
-static void quick(lab_train_config *config) {
-    const lab_budget_size shrunk = {LAB_SIZES(128, 4, 256, 4), LAB_STEPS(32, 3000, 250, 1e-3)};
-    paper(config);
-    lab_budget_shrink(config, &shrunk);
-}
-
-static void smoke(lab_train_config *config) {
-    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 128, 2), LAB_STEPS(32, 500, 50, 2e-3)};
-    paper(config);
-    lab_budget_shrink(config, &shrunk);
-}
+LAB_SMALLER(quick, LAB_SIZES(128, 4, 256, 4), LAB_STEPS(32, 3000, 250, 1e-3))
+LAB_SMALLER(smoke, LAB_SIZES(64, 4, 128, 2), LAB_STEPS(32, 500, 50, 2e-3))
 
 /* ---- words for tables and pages ---- */
 
@@ -111,7 +96,7 @@ static const lab_task tasks[] = {{
 
 const lab_task_class lab_labelled_class = {
     .name = "labelled sequences",
-    LAB_TASKS_AND_OPTIONS,
+    LAB_TASKS_AND_OPTIONS(lab_labelled_options),
     .architecture = &lab_text_classifier,
     .lengths = &lengths,
     .vocabulary = vocabulary,

@@ -11,16 +11,17 @@
 /* ---- options ---- */
 
 static const lab_option options[] = {
-    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.pairs.symbols)},
-    LAB_ROW("order", NAMED, AT(data.pairs.order), .names = lab_order_names, .silent = "breadth"),
-    LAB_ROW("arity", SIZE, AT(data.pairs.arity), .silent = "0"),
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = LAB_AT_KIND(lab_pair_options, symbols)},
+    LAB_ROW("order", NAMED, LAB_AT_KIND(lab_pair_options, order), .names = lab_order_names, .silent = "breadth"),
+    LAB_ROW("arity", SIZE, LAB_AT_KIND(lab_pair_options, arity), .silent = "0"),
     LAB_ROW("tree_paths", NAMED, AT(model.tree_paths), LAB_CHOICE("tree-paths", "own|next|code"),
+            LAB_HELP("tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)"),
             .names = lab_tree_paths_names, .silent = "own", .flags = LAB_OPTION_FREE),
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
-    LAB_ROW("tokens", NAMED, AT(data.pairs.tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
-            LAB_HELP("own texts: what they are cut into"), .names = lab_token_names, .silent = "words",
+    LAB_ROW("tokens", NAMED, LAB_AT_KIND(lab_pair_options, tokens), LAB_CHOICE("tokens", "words|characters|bytes"),
+            LAB_HELP("what texts are cut into"), .names = lab_token_names, .silent = "words",
             .flags = LAB_OPTION_LATER | LAB_OPTION_FREE | LAB_OPTION_DATA),
-    LAB_OWN_ROWS,
+    LAB_OWN_ROWS("a file, .jsonl", LAB_OPTION_GENERATED),
     LAB_OWN_LENGTH_ROWS,
 };
 
@@ -30,18 +31,9 @@ static const lab_length_axis lengths = {
                {"greedy_exact", "Greedy exact matches against the length of the inputs", "greedy exact matches, %"}},
 };
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task;
-    return of->pairs.symbols;
-}
-
-static size_t arity(const lab_task_options *of) {
-    return of->pairs.arity;
-}
-
-static const char *variant(const lab_task_options *of) {
-    return of->pairs.arity > 0 ? lab_order_name(of->pairs.order) : "";
-}
+LAB_TOKENS(LAB_PAIRS(of)->symbols)
+LAB_READS(size_t, arity, LAB_PAIRS(of)->arity)
+LAB_READS(const char *, variant, LAB_PAIRS(of)->arity > 0 ? lab_order_name(LAB_PAIRS(of)->order) : "")
 
 /* What does not grow is not decoded. */
 static locus_status look(lab_train_config *config, locus_error *error) {
@@ -49,12 +41,12 @@ static locus_status look(lab_train_config *config, locus_error *error) {
     const locus_status status = lab_pairs_look(&config->data, config->data_seed, &facts, error);
     if (status != LOCUS_OK)
         return status;
-    config->data.pairs.symbols = facts.vocabulary;
-    config->data.pairs.arity = facts.arity;
-    config->data.pairs.order = facts.order;
+    LAB_PAIRS(&config->data)->symbols = facts.vocabulary;
+    LAB_PAIRS(&config->data)->arity = facts.arity;
+    LAB_PAIRS(&config->data)->order = facts.order;
     config->data.digest = facts.digest;
     config->data.trained = facts.trained;
-    config->data.pairs.tokens = facts.ids ? LAB_TOKENS_IDS : config->data.pairs.tokens;
+    LAB_PAIRS(&config->data)->tokens = facts.ids ? LAB_TOKENS_IDS : LAB_PAIRS(&config->data)->tokens;
     if (facts.stuck != NULL)
         config->greedy_samples = 0;
     lab_own_cap(config, facts.samples);
@@ -89,17 +81,8 @@ static void paper(lab_train_config *config) {
     config->evaluate_every = 500;
 }
 
-static void quick(lab_train_config *config) {
-    const lab_budget_size shrunk = {LAB_SIZES(128, 4, 512, 0), LAB_SCORED(0, 0, 128), LAB_STEPS(32, 3000, 100, 2e-3)};
-    paper(config);
-    lab_budget_shrink(config, &shrunk);
-}
-
-static void smoke(lab_train_config *config) {
-    const lab_budget_size shrunk = {LAB_SIZES(64, 4, 256, 0), LAB_SCORED(0, 0, 128), LAB_STEPS(32, 1500, 50, 2e-3)};
-    paper(config);
-    lab_budget_shrink(config, &shrunk);
-}
+LAB_SMALLER(quick, LAB_SIZES(128, 4, 512, 0), LAB_SCORED(0, 0, 128), LAB_STEPS(32, 3000, 100, 2e-3))
+LAB_SMALLER(smoke, LAB_SIZES(64, 4, 256, 0), LAB_SCORED(0, 0, 128), LAB_STEPS(32, 1500, 50, 2e-3))
 
 /* ---- words for tables and pages ---- */
 
@@ -121,6 +104,8 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
+static const lab_score_column columns[] = LAB_PAIR_COLUMNS("tokens, %");
+
 /* ---- the class ---- */
 
 extern const lab_task_class lab_pairs_class;
@@ -134,7 +119,7 @@ static const lab_task tasks[] = {{
 
 const lab_task_class lab_pairs_class = {
     .name = "own pairs",
-    LAB_TASKS_AND_OPTIONS,
+    LAB_TASKS_AND_OPTIONS(lab_pair_options),
     .architecture = &lab_encoder_decoder,
     .lengths = &lengths,
     .vocabulary = vocabulary,
@@ -148,7 +133,7 @@ const lab_task_class lab_pairs_class = {
     .read_input = read_input,
     .makes = LAB_MAKES_NOTHING,
     .portray = lab_portray_own_pairs,
-    LAB_COLUMNS(lab_pair_columns),
+    LAB_COLUMNS(columns),
     .token = "token",
     .sample = "output",
     .source = "tokens",
@@ -163,4 +148,5 @@ const lab_task_class lab_pairs_class = {
     .turns = "along the order or down a branch",
     .speed_note = LAB_PAIR_SPEED_NOTE,
     .generate = "own pairs: give --input, or --test and -n",
+    .generate_options = "input n",
 };

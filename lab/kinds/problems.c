@@ -15,23 +15,25 @@
 /* ---- options ---- */
 
 static const lab_option options[] = {
-    LAB_ROW("length_mean", REAL, AT(data.problems.length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6), .letter = 'l',
+    LAB_ROW("length_mean", REAL, LAB_AT_KIND(lab_problem_options, length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6),
+            LAB_HELP("mean length of a string (13, 16)"), .letter = 'l', .flags = LAB_OPTION_DATA),
+    LAB_ROW("length_deviation", REAL, LAB_AT_KIND(lab_problem_options, length_deviation),
+            LAB_NUMBER("length-deviation", "SD", 0, 1e6), LAB_HELP("its standard deviation (0)"),
             .flags = LAB_OPTION_DATA),
-    LAB_ROW("length_deviation", REAL, AT(data.problems.length_deviation), LAB_NUMBER("length-deviation", "SD", 0, 1e6),
-            .flags = LAB_OPTION_DATA),
-    LAB_ROW("symbols", SIZE, AT(data.problems.symbols), LAB_NUMBER("symbols", "N", 1, 1e6), .flags = LAB_OPTION_DATA),
-    LAB_ROW("sequence", SIZE, AT(data.problems.sequence), LAB_NUMBER("sequence", "N", 2, 1e9),
-            LAB_HELP("problems, text: tokens of a sequence; a decoder reads all but one"), .silent = "0",
-            .flags = LAB_OPTION_DATA),
-    LAB_ROW("digits", SIZE, AT(data.problems.digits), LAB_NUMBER("digits", "N", 1, LAB_PROBLEM_MOST_DIGITS),
-            LAB_HELP("addition: digits of the longest numbers (8)"), .silent = "0", .flags = LAB_OPTION_DATA),
-    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), .letter = 'l', .flags = LAB_OPTION_SCORED,
-            .instead_of = "depths"),
+    LAB_ROW("symbols", SIZE, LAB_AT_KIND(lab_problem_options, symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
+            LAB_HELP("letters of strings (26, 4)"), .flags = LAB_OPTION_DATA),
+    LAB_ROW("sequence", SIZE, LAB_AT_KIND(lab_problem_options, sequence), LAB_NUMBER("sequence", "N", 2, 1e9),
+            LAB_HELP("tokens of a sequence; a decoder reads all but one"), .silent = "0", .flags = LAB_OPTION_DATA),
+    LAB_ROW("digits", SIZE, LAB_AT_KIND(lab_problem_options, digits),
+            LAB_NUMBER("digits", "N", 1, LAB_PROBLEM_MOST_DIGITS), LAB_HELP("digits of the longest numbers (8)"),
+            .silent = "0", .flags = LAB_OPTION_DATA),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), LAB_HELP("of just so many digits or letters"),
+            .letter = 'l', .flags = LAB_OPTION_SCORED, .instead_of = "depths"),
 };
 
 /* Numbers of just so many digits, strings of just so many letters. */
 static void set_size(lab_task_options *of, size_t size) {
-    lab_problem_options *problems = &of->problems;
+    lab_problem_options *problems = LAB_PROBLEMS(of);
     problems->same_digits = problems->digits > 0;
     problems->digits = problems->digits > 0 ? size : 0;
     problems->length_mean = problems->length_mean > 0 ? (double)size : 0;
@@ -52,7 +54,7 @@ static const lab_length_axis lengths = {
 };
 
 static bool uses(const lab_task *task, const char *option) {
-    const lab_problem_options *has = &task->published.problems;
+    const lab_problem_options *has = task->published;
     if (strcmp(option, "digits") == 0)
         return has->digits > 0;
     if (strcmp(option, "symbols") == 0)
@@ -64,7 +66,8 @@ static bool uses(const lab_task *task, const char *option) {
 
 /* Of strings all letters, however many of them they are made of: "s" is one. */
 static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    const size_t letters = of->problems.symbols < LAB_PROBLEM_LETTERS ? of->problems.symbols : LAB_PROBLEM_LETTERS;
+    const size_t letters =
+        LAB_PROBLEMS(of)->symbols < LAB_PROBLEM_LETTERS ? LAB_PROBLEMS(of)->symbols : LAB_PROBLEM_LETTERS;
     return task->solved ? strlen(task->characters) : 1 + letters;
 }
 
@@ -75,12 +78,12 @@ static void search_paper(lab_train_config *config) {
                                        LAB_STEPS(16, 65000, 1000, 1e-3)};
     lab_budget_shrink(config, &published);
     config->model.norm = LAB_NORM_BEFORE;
-    config->data.problems.sequence = 513;
+    LAB_PROBLEMS(&config->data)->sequence = 513;
 }
 
 static void paper(lab_train_config *config) {
     lab_budget_training(config);
-    config->data.problems.sequence = 641;
+    LAB_PROBLEMS(&config->data)->sequence = 641;
     config->dev_samples = 64;
     config->test_samples = 128;
     config->greedy_samples = 128;
@@ -95,13 +98,13 @@ static void paper(lab_train_config *config) {
 static void small(lab_train_config *config, const lab_budget_size *shrunk, size_t sequence) {
     paper(config);
     lab_budget_shrink(config, shrunk);
-    config->data.problems.sequence = sequence;
+    LAB_PROBLEMS(&config->data)->sequence = sequence;
     config->greedy_samples = config->task->solved ? shrunk->greedy_samples : 0;
     lab_budget_no_dropout(config);
 }
 
 static void quick(lab_train_config *config) {
-    lab_problem_options *of = &config->data.problems;
+    lab_problem_options *of = LAB_PROBLEMS(&config->data);
     const lab_budget_size shrunk = {LAB_SIZES(128, 4, 512, 3), LAB_SCORED(32, 128, 128),
                                     LAB_STEPS(16, 1500, 100, 1e-3)};
     small(config, &shrunk, 321);
@@ -115,7 +118,7 @@ static void quick(lab_train_config *config) {
 }
 
 static void smoke(lab_train_config *config) {
-    lab_problem_options *of = &config->data.problems;
+    lab_problem_options *of = LAB_PROBLEMS(&config->data);
     const lab_budget_size shrunk = {LAB_SIZES(64, 4, 256, 2), LAB_SCORED(16, 32, 32), LAB_STEPS(16, 1500, 100, 2e-3)};
     small(config, &shrunk, 129);
     of->digits = of->digits > 0 ? 2 : 0;
@@ -183,7 +186,7 @@ static const lab_task tasks[] = {
     {.name = "addition",
      .summary = "two numbers → their sum, digit by digit",
      .class = &lab_problems_class,
-     .published.problems = {.digits = 8, .sequence = 641},
+     .published = &(const lab_problem_options){.digits = 8, .sequence = 641},
      .characters = " #+0123456789;=?aden",
      .solved = true,
      .generate = lab_problem_generate_addition,
@@ -191,7 +194,7 @@ static const lab_task tasks[] = {
     {.name = "substring-index",
      .summary = "a string and an index → the rest of the string from there",
      .class = &lab_problems_class,
-     .published.problems = {.length_mean = 13.0, .symbols = LAB_PROBLEM_LETTERS, .sequence = 641},
+     .published = &(const lab_problem_options){.length_mean = 13.0, .symbols = LAB_PROBLEM_LETTERS, .sequence = 641},
      .characters = " #'0123456789:;=?[]abcdefghijklmnopqrstuvwxyz",
      .solved = true,
      .generate = lab_problem_generate_index,
@@ -199,7 +202,7 @@ static const lab_task tasks[] = {
     {.name = "substring-search",
      .summary = "random strings, each followed by a part of what stands before",
      .class = &lab_problems_class,
-     .published.problems = {.length_mean = 16.0, .symbols = 4, .sequence = 513},
+     .published = &(const lab_problem_options){.length_mean = 16.0, .symbols = 4, .sequence = 513},
      .characters = ">abcdefghijklmnopqrstuvwxyz",
      .generate = lab_problem_generate_search,
      .open_sequences = lab_problem_open_search},
@@ -207,7 +210,7 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_problems_class = {
     .name = "problems",
-    LAB_TASKS_AND_OPTIONS,
+    LAB_TASKS_AND_OPTIONS(lab_problem_options),
     LAB_OF_SEQUENCES,
     .uses = uses,
     .vocabulary = vocabulary,
@@ -228,4 +231,5 @@ const lab_task_class lab_problems_class = {
     .page_legend = "[solved?<i>solved</i>: random problems that greedy decoding gets to the letter. |]<i>loss</i> and "
                    "<i>accuracy</i> are teacher-forced, of every character. ",
     .generate = "problems: give --prompt, or -n",
+    .generate_options = "n " LAB_PROMPT_OPTIONS,
 };

@@ -15,23 +15,35 @@
 /* ---- options ---- */
 
 static const lab_option options[] = {
-    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = AT(data.text.symbols)},
-    LAB_ROW("sequence", SIZE, AT(data.text.sequence), LAB_NUMBER("sequence", "N", 2, 1e9), .silent = "0"),
+    {.field = "symbols", .type = LAB_OPTION_SIZE, .offset = LAB_AT_KIND(lab_text_options, symbols)},
+    LAB_ROW("sequence", SIZE, LAB_AT_KIND(lab_text_options, sequence), LAB_NUMBER("sequence", "N", 2, 1e9),
+            LAB_HELP("tokens of a sequence; a decoder reads all but one"), .silent = "0"),
     LAB_ROW("digest", SEED, AT(data.digest), .silent = "0"),
-    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"),
-            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL),
-    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"), .letter = 'l', .flags = LAB_OPTION_SCORED,
+    LAB_ROW(NULL, TEXT, AT(data.path), LAB_WORD("data", "PATH"), LAB_HELP("a folder of token files (data/text)"),
+            .flags = LAB_OPTION_FREE | LAB_OPTION_DATA | LAB_OPTION_EVAL | LAB_OPTION_REPRODUCED),
+    LAB_ROW(NULL, TEXT, LAB_OPTION_NOWHERE, LAB_WORD("train-text", "FILE"), LAB_HELP("the text to train on, UTF-8"),
+            .flags = LAB_OPTION_MADE),
+    LAB_ROW(NULL, TEXT, LAB_OPTION_NOWHERE, LAB_WORD("dev-text", "FILE"),
+            LAB_HELP("the text to choose by (5 % of --train-text)"), .flags = LAB_OPTION_MADE),
+    LAB_ROW(NULL, TEXT, LAB_OPTION_NOWHERE, LAB_WORD("test-text", "FILE"),
+            LAB_HELP("the text to score on (5 % of --train-text)"), .flags = LAB_OPTION_MADE),
+    LAB_ROW(NULL, SIZE, LAB_OPTION_NOWHERE, LAB_NUMBER("vocabulary", "N", 257, 1e6),
+            LAB_HELP("pieces of a SentencePiece model (none: tokens are bytes)"), .flags = LAB_OPTION_MADE),
+    LAB_ROW(NULL, TEXT, LAB_OPTION_NOWHERE, LAB_WORD("model", "FILE"),
+            LAB_HELP("a SentencePiece model that is there already"), .flags = LAB_OPTION_MADE),
+    LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"),
+            LAB_HELP("in windows of so many tokens of context"), .letter = 'l', .flags = LAB_OPTION_SCORED,
             .instead_of = "depths"),
 };
 
 /* Windows in which so many tokens are read. */
 static void set_context(lab_task_options *of, size_t tokens) {
-    of->text.sequence = tokens + 1;
+    LAB_TEXT(of)->sequence = tokens + 1;
 }
 
 /* As much of the text, in windows of another length. */
 static size_t windows(const lab_task_options *trained, const lab_task_options *other, size_t samples) {
-    const size_t tokens = samples * (trained->text.sequence - 1), each = other->text.sequence - 1;
+    const size_t tokens = samples * (LAB_TEXT(trained)->sequence - 1), each = LAB_TEXT(other)->sequence - 1;
     return (tokens + each - 1) / each;
 }
 
@@ -49,10 +61,7 @@ static const lab_length_axis lengths = {
                {"accuracy", "Test accuracy against the length of the context", "next tokens right, %"}},
 };
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task;
-    return of->text.symbols;
-}
+LAB_TOKENS(LAB_TEXT(of)->symbols)
 
 static const char *folder_of(const lab_task_options *of) {
     return of->path != NULL ? of->path : LAB_TEXT_FOLDER;
@@ -66,7 +75,7 @@ static locus_status look(lab_train_config *config, locus_error *error) {
 
 static void paper(lab_train_config *config) {
     lab_budget_training(config);
-    config->data.text.sequence = 513;
+    LAB_TEXT(&config->data)->sequence = 513;
     config->dev_samples = 128;
     config->batch = 32;
     config->steps = 20000;
@@ -77,14 +86,14 @@ static void quick(lab_train_config *config) {
     const lab_budget_size shrunk = {LAB_SIZES(192, 6, 768, 4), LAB_SCORED(64, 0, 0), LAB_STEPS(16, 1000, 100, 1e-3)};
     paper(config);
     lab_budget_shrink(config, &shrunk);
-    config->data.text.sequence = 257;
+    LAB_TEXT(&config->data)->sequence = 257;
 }
 
 static void smoke(lab_train_config *config) {
     const lab_budget_size shrunk = {LAB_SIZES(64, 4, 256, 2), LAB_SCORED(32, 0, 0), LAB_STEPS(16, 250, 50, 2e-3)};
     paper(config);
     lab_budget_shrink(config, &shrunk);
-    config->data.text.sequence = 129;
+    LAB_TEXT(&config->data)->sequence = 129;
     lab_budget_no_dropout(config);
 }
 
@@ -160,12 +169,12 @@ static const lab_task tasks[] = {{
     .summary = "text → its next token",
     .class = &lab_text_class,
     .open_sequences = lab_text_open,
-    .published.text = {.sequence = 513},
+    .published = &(const lab_text_options){.sequence = 513},
 }};
 
 const lab_task_class lab_text_class = {
     .name = "text",
-    LAB_TASKS_AND_OPTIONS,
+    LAB_TASKS_AND_OPTIONS(lab_text_options),
     LAB_OF_SEQUENCES,
     .vocabulary = vocabulary,
     .lengths = &lengths,
@@ -186,4 +195,5 @@ const lab_task_class lab_text_class = {
     .page_legend =
         "<i>perplexity</i>: e to the loss, of each seed; <i>bits per byte</i> is comparable between vocabularies. ",
     .generate = "text: give --prompt",
+    .generate_options = LAB_PROMPT_OPTIONS,
 };

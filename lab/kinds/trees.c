@@ -13,31 +13,32 @@
 /* ---- options ---- */
 
 static const lab_option options[] = {
-    LAB_ROW("symbols", SIZE, AT(data.trees.symbols), LAB_NUMBER("symbols", "N", 1, 1e6), .flags = LAB_OPTION_DATA),
-    LAB_ROW("depth_mean", REAL, AT(data.trees.depth_mean), LAB_NUMBER("depth", "MEAN", 0, LAB_TREE_MOST_DEPTH),
-            LAB_HELP("trees: mean depth (7)"), .silent = "0", .flags = LAB_OPTION_DATA,
-            .instead_of = "length expression-depth"),
-    LAB_ROW("depth_deviation", REAL, AT(data.trees.depth_deviation),
-            LAB_NUMBER("depth-deviation", "SD", 0, LAB_TREE_MOST_DEPTH), LAB_HELP("trees: its standard deviation (1)"),
+    LAB_ROW("symbols", SIZE, LAB_AT_KIND(lab_tree_options, symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
+            LAB_HELP("leaves and operators of copies and mirror images (20)"), .flags = LAB_OPTION_DATA),
+    LAB_ROW("depth_mean", REAL, LAB_AT_KIND(lab_tree_options, depth_mean),
+            LAB_NUMBER("depth", "MEAN", 0, LAB_TREE_MOST_DEPTH), LAB_HELP("mean depth (7 as published)"), .silent = "0",
+            .flags = LAB_OPTION_DATA | LAB_OPTION_GENERATED, .instead_of = "length expression-depth"),
+    LAB_ROW("depth_deviation", REAL, LAB_AT_KIND(lab_tree_options, depth_deviation),
+            LAB_NUMBER("depth-deviation", "SD", 0, LAB_TREE_MOST_DEPTH), LAB_HELP("its standard deviation (1)"),
             .silent = "0", .flags = LAB_OPTION_DATA, .instead_of = "length-deviation"),
-    LAB_ROW("order", NAMED, AT(data.trees.order), LAB_CHOICE("order", "breadth|depth"),
-            LAB_HELP("trees: in which order the output is written"), .names = lab_order_names, .silent = "breadth",
+    LAB_ROW("order", NAMED, LAB_AT_KIND(lab_tree_options, order), LAB_CHOICE("order", "breadth|depth"),
+            LAB_HELP("in which order the output is written"), .names = lab_order_names, .silent = "breadth",
             .flags = LAB_OPTION_DATA | LAB_OPTION_FREE),
-    LAB_ROW("arity", SIZE, AT(data.trees.arity), LAB_NUMBER("arity", "K", 1, LAB_TREE_MOST_ARITY),
-            LAB_HELP("trees: children of a node that is no leaf (2)"), .silent = "0", .flags = LAB_OPTION_DATA,
+    LAB_ROW("arity", SIZE, LAB_AT_KIND(lab_tree_options, arity), LAB_NUMBER("arity", "K", 1, LAB_TREE_MOST_ARITY),
+            LAB_HELP("children of a node that is no leaf (2)"), .silent = "0", .flags = LAB_OPTION_DATA,
             .instead_of = "arguments"),
     LAB_ROW("tree_paths", NAMED, AT(model.tree_paths), LAB_CHOICE("tree-paths", "own|next|code"),
-            LAB_HELP("trees: tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)"),
-            .names = lab_tree_paths_names, .silent = "own", .flags = LAB_OPTION_FREE),
+            LAB_HELP("tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)"),
+            .names = lab_tree_paths_names, .silent = "own", .flags = LAB_OPTION_FREE | LAB_OPTION_REPRODUCED),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("test-depths", "D,D,…"),
-            LAB_HELP("trees: further test sets of these mean depths"), .instead_of = "test-lengths"),
+            LAB_HELP("further test sets of these mean depths"), .instead_of = "test-lengths"),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("depths", "D,D,…"),
-            LAB_HELP("trees: sets of these mean depths instead of the trained one"), .flags = LAB_OPTION_SCORED,
+            LAB_HELP("sets of these mean depths instead of the trained one"), .flags = LAB_OPTION_SCORED,
             .instead_of = "lengths sides"),
 };
 
 static void set_mean(lab_task_options *of, size_t mean) {
-    of->trees.depth_mean = (double)mean; /* the deviation stays */
+    LAB_TREES(of)->depth_mean = (double)mean; /* the deviation stays */
 }
 
 static const lab_size_axis size = {"depth", "test-depths"};
@@ -54,18 +55,9 @@ static const lab_length_axis lengths = {
                {"greedy_exact", "Greedy exact matches against the mean depth of the trees", "greedy exact matches, %"}},
 };
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task;
-    return of->trees.symbols + 1; /* the start token */
-}
-
-static size_t arity(const lab_task_options *of) {
-    return of->trees.arity;
-}
-
-static const char *variant(const lab_task_options *of) {
-    return lab_order_name(of->trees.order);
-}
+LAB_TOKENS(LAB_TREES(of)->symbols + 1) /* the start token */
+LAB_READS(size_t, arity, LAB_TREES(of)->arity)
+LAB_READS(const char *, variant, lab_order_name(LAB_TREES(of)->order))
 
 /* ---- budgets ---- */
 
@@ -73,7 +65,7 @@ static void small(lab_train_config *config, const lab_budget_size *shrunk, doubl
     lab_budget_pairs(config);
     lab_budget_shrink(config, shrunk);
     config->epochs = 0;
-    config->data.trees.depth_mean = depth;
+    LAB_TREES(&config->data)->depth_mean = depth;
 }
 
 static void quick(lab_train_config *config) {
@@ -118,21 +110,15 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
-static const lab_score_column columns[] = {
-    {"accuracy", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS | LAB_SCORE_LEADS, "accuracy", NULL, "nodes, %",
-     lab_value_accuracy},
-    {"exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "exact", NULL, "whole, %", lab_value_exact},
-    {"greedy_exact", LAB_MEASURE_ACCURACY, LAB_SCORE_ALWAYS, "greedy exact", "greedy", "exact, %", lab_value_greedy},
-    {"loss", LAB_MEASURE_LOSS, LAB_SCORE_RUN | LAB_SCORE_SET, "loss", NULL, NULL, lab_value_loss},
-    {"chance", LAB_MEASURE_ACCURACY, LAB_SCORE_SET, "chance", NULL, NULL, lab_value_common},
-};
+static const lab_score_column columns[] = LAB_PAIR_COLUMNS("nodes, %");
 
 /* ---- the class ---- */
 
 #define TREE_TASK(task, says, count, made, arities) \
     { \
         .name = task, .summary = says, .class = &lab_trees_class, .generate = made, .children = arities, \
-        .published.trees = {.depth_mean = 7.0, .depth_deviation = 1.0, .symbols = count, .arity = 2}, \
+        .published = \
+            &(const lab_tree_options){.depth_mean = 7.0, .depth_deviation = 1.0, .symbols = count, .arity = 2}, \
     }
 
 extern const lab_task_class lab_trees_class;
@@ -149,7 +135,7 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_trees_class = {
     .name = "trees",
-    LAB_TASKS_AND_OPTIONS,
+    LAB_TASKS_AND_OPTIONS(lab_tree_options),
     .architecture = &lab_encoder_decoder,
     .compared = "table2",
     .size = &size,
@@ -180,4 +166,5 @@ const lab_task_class lab_trees_class = {
     .speed_note = LAB_PAIR_SPEED_NOTE,
     .read_input = lab_tree_typed,
     .generate = "trees: give --input, or -n",
+    .generate_options = "input n",
 };

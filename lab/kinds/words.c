@@ -8,6 +8,7 @@
 #include "kinds/class_parts.h"
 #include "samples/portrait.h"
 #include "samples/sample_lines.h"
+#include "task/word_task.h"
 
 #include <errno.h>
 #include <locus/random.h>
@@ -16,6 +17,13 @@
 #include <string.h>
 
 #define MOST_TOKENS ((size_t)1 << 31)
+
+/* A task's rule: writes the target of one input word into `target` (room for the length that is returned), or NULL to
+ * ask for the length only. */
+typedef struct word_rule {
+    size_t (*transform)(size_t n, const int32_t *input, int32_t *target);
+} word_rule;
+#define TRANSFORM(task, ...) ((const word_rule *)(task)->rule)->transform(__VA_ARGS__)
 
 static size_t transform_copy(size_t n, const int32_t *input, int32_t *target) {
     if (target != NULL)
@@ -39,19 +47,18 @@ static size_t transform_repeat(size_t n, const int32_t *input, int32_t *target) 
 
 /* ---- sets ---- */
 
-static locus_status check(const lab_task_options *options, locus_error *error) {
-    if (!(options->words.length_mean >= 1.0 && options->words.length_mean <= 1e6)) {
+static locus_status check(const lab_word_options *of, locus_error *error) {
+    if (!(of->length_mean >= 1.0 && of->length_mean <= 1e6)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length", "the mean length %g is not between 1 and 1000000",
-                        options->words.length_mean);
+                        of->length_mean);
     }
-    if (!(options->words.length_deviation >= 0.0 && options->words.length_deviation <= options->words.length_mean)) {
+    if (!(of->length_deviation >= 0.0 && of->length_deviation <= of->length_mean)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length-deviation",
-                        "the deviation of lengths %g is not between 0 and the mean %g", options->words.length_deviation,
-                        options->words.length_mean);
+                        "the deviation of lengths %g is not between 0 and the mean %g", of->length_deviation,
+                        of->length_mean);
     }
-    if (options->words.symbols < 1 || options->words.symbols > 1000000)
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: give 1 to 1000000",
-                        options->words.symbols);
+    if (of->symbols < 1 || of->symbols > 1000000)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: give 1 to 1000000", of->symbols);
     return LOCUS_OK;
 }
 
@@ -60,9 +67,8 @@ static locus_random sample_stream(const lab_draw *draw, size_t sample) {
     return random;
 }
 
-static size_t sample_length(const locus_random *random, const lab_task_options *options) {
-    double length =
-        floor(options->words.length_mean + options->words.length_deviation * locus_random_normal(random, 0));
+static size_t sample_length(const locus_random *random, const lab_word_options *of) {
+    const double length = floor(of->length_mean + of->length_deviation * locus_random_normal(random, 0));
     return length < 1.0 ? 1 : (size_t)length;
 }
 
@@ -75,9 +81,9 @@ static locus_status allocate(lab_dataset *set, const lab_draw *draw, locus_error
         return lab_fail_memory(error, "the offsets of a data set");
     for (size_t i = 0; i < set->samples; i++) {
         locus_random random = sample_stream(draw, i);
-        size_t n = sample_length(&random, draw->options);
+        size_t n = sample_length(&random, LAB_WORDS(draw->options));
         set->input_offsets[i + 1] = set->input_offsets[i] + n;
-        set->target_offsets[i + 1] = set->target_offsets[i] + draw->task->transform(n, NULL, NULL);
+        set->target_offsets[i + 1] = set->target_offsets[i] + TRANSFORM(draw->task, n, NULL, NULL);
         if (set->input_offsets[i + 1] > MOST_TOKENS || set->target_offsets[i + 1] > MOST_TOKENS) {
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, "n",
                             "the set has more than %zu tokens: give fewer samples or shorter words", MOST_TOKENS);
@@ -89,7 +95,7 @@ static locus_status allocate(lab_dataset *set, const lab_draw *draw, locus_error
 }
 
 static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    locus_status status = check(draw->options, error);
+    locus_status status = check(LAB_WORDS(draw->options), error);
     if (status == LOCUS_OK)
         status = allocate(set, draw, error);
     for (size_t i = 0; status == LOCUS_OK && i < set->samples; i++) {
@@ -97,8 +103,8 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error
         int32_t *word = set->input + set->input_offsets[i];
         size_t n = set->input_offsets[i + 1] - set->input_offsets[i];
         for (size_t j = 0; j < n; j++)
-            word[j] = 1 + (int32_t)locus_random_below(&random, 1 + j, draw->options->words.symbols);
-        draw->task->transform(n, word, set->target + set->target_offsets[i]);
+            word[j] = 1 + (int32_t)locus_random_below(&random, 1 + j, LAB_WORDS(draw->options)->symbols);
+        TRANSFORM(draw->task, n, word, set->target + set->target_offsets[i]);
     }
     return status;
 }
@@ -106,36 +112,33 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error
 /* ---- options ---- */
 
 static const lab_option options[] = {
-    LAB_ROW("length_mean", REAL, AT(data.words.length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6),
-            LAB_HELP("words: mean length (100); substring tasks: of a string (13, 16)"), .letter = 'l',
-            .flags = LAB_OPTION_DATA, .instead_of = "depth sequence"),
-    LAB_ROW("length_deviation", REAL, AT(data.words.length_deviation), LAB_NUMBER("length-deviation", "SD", 0, 1e6),
-            LAB_HELP("words: its standard deviation (a tenth); substring-index: 0"), .flags = LAB_OPTION_DATA,
-            .instead_of = "depth-deviation"),
-    LAB_ROW("symbols", SIZE, AT(data.words.symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
-            LAB_HELP("words, tree-copy, tree-reorder (20), substrings (26, 4): how many there are"),
-            .flags = LAB_OPTION_DATA),
+    LAB_ROW("length_mean", REAL, LAB_AT_KIND(lab_word_options, length_mean), LAB_NUMBER("length", "MEAN", 1, 1e6),
+            LAB_HELP("mean length (100 as published)"), .letter = 'l', .flags = LAB_OPTION_DATA | LAB_OPTION_GENERATED,
+            .instead_of = "depth sequence"),
+    LAB_ROW("length_deviation", REAL, LAB_AT_KIND(lab_word_options, length_deviation),
+            LAB_NUMBER("length-deviation", "SD", 0, 1e6), LAB_HELP("its standard deviation (a tenth)"),
+            .flags = LAB_OPTION_DATA, .instead_of = "depth-deviation"),
+    LAB_ROW("symbols", SIZE, LAB_AT_KIND(lab_word_options, symbols), LAB_NUMBER("symbols", "N", 1, 1e6),
+            LAB_HELP("how many there are (20)"), .flags = LAB_OPTION_DATA),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("test-lengths", "L,L,…"),
-            LAB_HELP("words: further test sets of these mean lengths"), .instead_of = "test-depths"),
+            LAB_HELP("further test sets of these mean lengths"), .instead_of = "test-depths"),
     LAB_ROW(NULL, LIST, LAB_OPTION_NOWHERE, LAB_WORD("lengths", "L,L,…"),
-            LAB_HELP(
-                "sets of these lengths instead of the trained one: of words (the mean), of a text's context, digits of "
-                "sums, tokens of expressions and own sequences"),
-            .letter = 'l', .flags = LAB_OPTION_SCORED, .instead_of = "depths sides"),
+            LAB_HELP("sets of these mean lengths instead of the trained one"), .letter = 'l',
+            .flags = LAB_OPTION_SCORED, .instead_of = "depths sides"),
 };
 
 /* Another mean length keeps the deviation's share of it. */
 static bool changed(lab_train_config *config, const char *option, const char *value, const lab_task_options *before) {
-    lab_word_options *words = &config->data.words;
+    lab_word_options *words = LAB_WORDS(&config->data);
     (void)value;
     if (strcmp(option, "length") == 0)
-        words->length_deviation *= words->length_mean / before->words.length_mean;
+        words->length_deviation *= words->length_mean / LAB_WORDS(before)->length_mean;
     return false;
 }
 
 static void set_mean(lab_task_options *of, size_t mean) {
-    of->words.length_deviation *= (double)mean / of->words.length_mean;
-    of->words.length_mean = (double)mean;
+    LAB_WORDS(of)->length_deviation *= (double)mean / LAB_WORDS(of)->length_mean;
+    LAB_WORDS(of)->length_mean = (double)mean;
 }
 
 static const lab_size_axis size = {"length", "test-lengths"};
@@ -153,10 +156,7 @@ static const lab_length_axis lengths = {
                 "greedy exact matches, %"}},
 };
 
-static size_t vocabulary(const lab_task *task, const lab_task_options *of) {
-    (void)task;
-    return of->words.symbols + 2; /* start and end */
-}
+LAB_TOKENS(LAB_WORDS(of)->symbols + 2) /* start and end */
 
 /* "1 2 3"; its target is what the task makes of it. */
 static locus_status read_input(lab_dataset *set, const lab_task *task, const lab_task_options *of, const char *text,
@@ -172,23 +172,24 @@ static locus_status read_input(lab_dataset *set, const lab_task *task, const lab
         char *end;
         errno = 0;
         const long symbol = strtol(at, &end, 10);
-        if (end == at || errno != 0 || symbol < 1 || (size_t)symbol > of->words.symbols) {
+        if (end == at || errno != 0 || symbol < 1 || (size_t)symbol > LAB_WORDS(of)->symbols) {
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
-                            "'%.20s' is no symbol: give numbers from 1 to %zu between spaces", at, of->words.symbols);
+                            "'%.20s' is no symbol: give numbers from 1 to %zu between spaces", at,
+                            LAB_WORDS(of)->symbols);
         }
         set->input[n++] = (int32_t)symbol;
         at = end;
     }
     if (n == 0) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
-                        "the word is empty; give numbers from 1 to %zu between spaces", of->words.symbols);
+                        "the word is empty; give numbers from 1 to %zu between spaces", LAB_WORDS(of)->symbols);
     }
     set->input_offsets[1] = n;
-    set->target_offsets[1] = task->transform(n, NULL, NULL);
+    set->target_offsets[1] = TRANSFORM(task, n, NULL, NULL);
     set->target = malloc((set->target_offsets[1] + 1) * sizeof *set->target);
     if (set->target == NULL)
         return lab_fail_memory(error, "an input");
-    task->transform(n, set->input, set->target);
+    TRANSFORM(task, n, set->input, set->target);
     return LOCUS_OK;
 }
 
@@ -197,8 +198,8 @@ static locus_status read_input(lab_dataset *set, const lab_task *task, const lab
 static void small(lab_train_config *config, const lab_budget_size *shrunk, double length) {
     lab_budget_pairs(config);
     lab_budget_shrink(config, shrunk);
-    config->data.words.length_mean = length;
-    config->data.words.length_deviation = length / 10.0;
+    LAB_WORDS(&config->data)->length_mean = length;
+    LAB_WORDS(&config->data)->length_deviation = length / 10.0;
 }
 
 static void quick(lab_train_config *config) {
@@ -223,12 +224,15 @@ static void describe(const struct cJSON *config, const char *task, lab_data_fact
     }
 }
 
+static const lab_score_column columns[] = LAB_PAIR_COLUMNS("tokens, %");
+
 /* ---- the class ---- */
 
 #define WORD_TASK(task, says, makes) \
     { \
-        .name = task, .summary = says, .class = &lab_words_class, .generate = generate, .transform = makes, \
-        .published.words = {.length_mean = 100.0, .length_deviation = 10.0, .symbols = 20}, \
+        .name = task, .summary = says, .class = &lab_words_class, .generate = generate, \
+        .rule = &(const word_rule){makes}, \
+        .published = &(const lab_word_options){.length_mean = 100.0, .length_deviation = 10.0, .symbols = 20}, \
     }
 
 extern const lab_task_class lab_words_class;
@@ -241,7 +245,7 @@ static const lab_task tasks[] = {
 
 const lab_task_class lab_words_class = {
     .name = "words",
-    LAB_TASKS_AND_OPTIONS,
+    LAB_TASKS_AND_OPTIONS(lab_word_options),
     .architecture = &lab_encoder_decoder,
     .compared = "table1",
     .changed = changed,
@@ -256,7 +260,7 @@ const lab_task_class lab_words_class = {
     .as_code = lab_budget_tables_code,
     .write = lab_samples_write,
     .portray = lab_portray_drawn,
-    LAB_COLUMNS(lab_pair_columns),
+    LAB_COLUMNS(columns),
     .token = "token",
     .sample = "output",
     .source = "tokens",
@@ -268,4 +272,5 @@ const lab_task_class lab_words_class = {
     .curves = &lab_curves_by_steps,
     .speed_note = LAB_PAIR_SPEED_NOTE,
     .generate = "words: give --input, or -n",
+    .generate_options = "input n",
 };

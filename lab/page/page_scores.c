@@ -49,11 +49,8 @@ static void put_score_row(lab_page *page, const lab_summary_section *section, si
     if (class->size != NULL)
         put_steps(page, row);
     fprintf(page->file, "<td>%zu</td>", row->done);
-    if (lab_summary_has_published(section)) {
-        if (class->develops_on_test)
-            put_published(page, row->published_half);
-        put_published(page, row->published);
-    }
+    for (size_t span = lab_summary_spans(section); span-- > 0;)
+        put_published(page, row->published[span]);
     fputs("</tr>\n", page->file);
 }
 
@@ -68,8 +65,8 @@ static void put_guess_row(lab_page *page, const lab_summary_section *section, co
         else if (lab_summary_shows(section, c))
             fputs("<td>—</td>", page->file);
     /* other sizes, steps, seeds, published */
-    const size_t published = lab_summary_has_published(section) ? 1 + (size_t)section->class->develops_on_test : 0;
-    const size_t others = lab_summary_length_columns(section) + (section->class->size != NULL) + 1 + published;
+    const size_t others =
+        lab_summary_length_columns(section) + (section->class->size != NULL) + 1 + lab_summary_spans(section);
     for (size_t i = 0; i < others; i++)
         fputs("<td>—</td>", page->file);
     fputs("</tr>\n", page->file);
@@ -127,11 +124,12 @@ static void put_head(lab_page *page, const lab_summary_section *section, const c
     fputs(class->size != NULL ? "<th scope=\"col\">steps<small>to 99 %</small></th><th scope=\"col\">seeds</th>"
                               : "<th scope=\"col\">seeds</th>",
           page->file);
-    if (lab_summary_has_published(section) && !class->develops_on_test)
+    const size_t spans = lab_summary_spans(section);
+    if (spans == 1)
         fputs("<th scope=\"col\">published<small>budget paper</small></th>", page->file);
-    for (int span = 2; lab_summary_has_published(section) && class->develops_on_test && span > 0; span--) {
+    for (size_t span = spans > 1 ? spans : 0; span > 0; span--) {
         fprintf(page->file, "<th scope=\"col\">published<small>up to epoch %d</small></th>",
-                LAB_PUBLISHED_EPOCHS / span);
+                LAB_PUBLISHED_EPOCHS / (int)span);
     }
     fputs("</tr></thead>\n<tbody>\n", page->file);
 }
@@ -150,7 +148,7 @@ static void put_meaning(lab_page *page, const lab_summary_section *section) {
 static void put_source(lab_page *page, const lab_summary_section *section) {
     const lab_published *source = NULL;
     for (size_t i = 0; i < section->row_count && !source; i++)
-        source = section->rows[i].published;
+        source = section->rows[i].published[LAB_SPAN_FULL];
     if (source) {
         fputs(" Published: accuracy of ", page->file);
         lab_page_text(page, source->source);
@@ -158,7 +156,7 @@ static void put_source(lab_page *page, const lab_summary_section *section) {
                 strcmp(source->budget, section->budget) ? "; not comparable with this budget." : ".");
     }
     for (size_t i = 0; i < section->row_count; i++) {
-        const lab_published *published = section->rows[i].published;
+        const lab_published *published = section->rows[i].published[LAB_SPAN_FULL];
         if (published && published->doubt) {
             fputs(" †&thinsp;<code>", page->file);
             lab_page_text(page, section->rows[i].encoding);

@@ -5,6 +5,7 @@
 #include "io/clock.h"
 #include "io/fail.h"
 #include "io/grow.h"
+#include "train/configuration/config_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,10 +92,9 @@ static locus_status check_length(const lab_answering *j, size_t prompt, size_t l
 /* Tokens that a prompt may get, unless it is said: of a drawn problem a few more than its answer has; of other problems
  * as many as fit into a sequence of the training; of text a page, or what fits. */
 static size_t limit_of(const lab_answering *j, size_t p) {
-    const lab_task_options *data = &j->config->data;
     const bool problems = j->config->task->characters != NULL;
     const size_t prompt = j->prompts.offsets[p + 1] - j->prompts.offsets[p];
-    const size_t sequence = problems ? data->problems.sequence : data->text.sequence;
+    const size_t sequence = (size_t)lab_config_number(j->config, "sequence");
     const size_t left = sequence > prompt ? sequence - prompt : 1;
     if (j->most > 0)
         return j->most;

@@ -151,8 +151,8 @@ locus_status lab_expressions_read(lab_dataset *set, const lab_task *task, const 
     if (!lab_name_ends(path, ".tsv"))
         return read_json(set, path, asked, error);
     options.path = path;
-    options.expressions.asked = asked;
-    options.expressions.arguments = SIZE_MAX;
+    LAB_EXPRESSIONS(&options)->asked = asked;
+    LAB_EXPRESSIONS(&options)->arguments = SIZE_MAX;
     const lab_draw draw = {.task = task, .options = &options};
     return lab_listops_load(set, &draw, error);
 }

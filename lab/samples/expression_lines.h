@@ -7,6 +7,7 @@
 #ifndef LAB_EXPRESSION_LINES_H
 #define LAB_EXPRESSION_LINES_H
 
+#include "task/listops/listops.h"
 #include "task/task_class.h"
 
 /* What of a set's arrays is one sample's own; the start token first. */

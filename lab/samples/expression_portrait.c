@@ -145,9 +145,9 @@ static locus_status say_all(lab_portrait *to, const look *at, size_t shown, locu
     return LOCUS_OK;
 }
 
-locus_status lab_portray_expression_set(lab_portrait *to, const lab_portrait_request *request, const lab_dataset *set,
-                                        locus_error *error) {
-    const bool parity = request->draw.options->expressions.asked == LAB_ASKED_PARITY;
+static locus_status portray_set(lab_portrait *to, const lab_portrait_request *request, const lab_dataset *set,
+                                locus_error *error) {
+    const bool parity = LAB_EXPRESSIONS(request->draw.options)->asked == LAB_ASKED_PARITY;
     look at = {
         .subject = request->name, .asked = parity ? "parity" : "digit", .set = set, .class_count = parity ? 2 : DIGITS};
     const locus_status status = look_around(&at, error);
@@ -158,11 +158,13 @@ locus_status lab_portray_expression_set(lab_portrait *to, const lab_portrait_req
 }
 
 locus_status lab_portray_expressions(lab_portrait *to, const lab_portrait_request *request, locus_error *error) {
-    lab_dataset set;
-    locus_status status = lab_dataset_generate(&set, &request->draw, error);
-    if (status != LOCUS_OK)
-        return status;
-    status = lab_portray_expression_set(to, request, &set, error);
+    const lab_draw *draw = &request->draw;
+    lab_dataset set = {0};
+    locus_status status = request->file != NULL ? lab_expressions_read(&set, draw->task, request->file,
+                                                                       LAB_EXPRESSIONS(draw->options)->asked, error)
+                                                : lab_dataset_generate(&set, draw, error);
+    if (status == LOCUS_OK)
+        status = portray_set(to, request, &set, error);
     lab_dataset_destroy(&set);
     return status;
 }

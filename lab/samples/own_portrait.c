@@ -4,6 +4,7 @@
 
 #include "io/json.h"
 #include "task/images/own_pictures.h"
+#include "task/images/picture_options.h"
 #include "task/own/labelled.h"
 
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static locus_status say_first(lab_portrait *to, const lab_portrait_request *requ
 
 locus_status lab_portray_pictures(lab_portrait *to, const lab_portrait_request *request, locus_error *error) {
     const lab_task_options *options = request->draw.options;
-    const size_t side = options->pictures.side;
+    const size_t side = LAB_PICTURES(options)->side;
     lab_class_facts facts;
     const locus_status status = lab_pictures_look(options, request->draw.seed, &facts, error);
     if (status != LOCUS_OK)

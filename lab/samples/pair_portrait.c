@@ -129,7 +129,7 @@ static locus_status take_portrait(portrait *of, locus_error *error) {
     of->sides[1] =
         (side){.name = "target", .offsets = set->target_offsets, .tokens = set->target, .nodes = &set->target_tree};
     if (of->form == PROBLEMS && drawn->options != NULL && set->input_offsets[set->samples] > 0)
-        of->sequence = drawn->options->problems.sequence;
+        of->sequence = LAB_PROBLEMS(drawn->options)->sequence;
     locus_status status = count_kinds(set, most, &of->kinds, error);
     status = status == LOCUS_OK ? measure_side(&of->sides[0], set->samples, error) : status;
     return status == LOCUS_OK ? measure_side(&of->sides[1], set->samples, error) : status;
@@ -319,7 +319,7 @@ locus_status lab_portray_own_pairs(lab_portrait *to, const lab_portrait_request 
         status = lab_dataset_generate(&set, &request->draw, error);
     if (status != LOCUS_OK)
         return status;
-    options.pairs.symbols = facts.vocabulary;
+    LAB_PAIRS(&options)->symbols = facts.vocabulary;
     filled.draw.options = &options;
     status = lab_portray_pairs(to, &filled, &set, &facts, error);
     lab_dataset_destroy(&set);

@@ -19,6 +19,7 @@ typedef struct lab_portrait {
 typedef struct lab_portrait_request {
     const char *name; /* as the user wrote it: a task's, or a file's */
     lab_draw draw;    /* samples of a set; its options may be filled in from files */
+    const char *file; /* that its samples are read from instead; NULL: none */
     size_t shown;     /* samples, or lines of text */
 } lab_portrait_request;
 
@@ -47,9 +48,5 @@ locus_status lab_images_write(const lab_images *images, size_t index, const char
 /* Token files that were just made: tokens, bytes and bytes per token of each set. `folder`: where they lie. */
 struct lab_text_facts;
 void lab_portray_token_files(lab_portrait *portrait, const char *folder, const struct lab_text_facts *facts);
-
-/* Expressions of a set that is there. */
-locus_status lab_portray_expression_set(lab_portrait *portrait, const lab_portrait_request *request,
-                                        const lab_dataset *set, locus_error *error);
 
 #endif

@@ -43,7 +43,7 @@ static stream open_stream(uint64_t seed, lab_set which, uint64_t index) {
 
 /* ---- single problems ---- */
 
-typedef void draw_problem(lab_problem *problem, stream *numbers, const lab_task_options *options);
+typedef void draw_problem(lab_problem *problem, stream *numbers, const lab_problem_options *options);
 
 static uint64_t draw_number(stream *numbers, const lab_problem_options *options) {
     uint64_t least = 1;
@@ -52,18 +52,18 @@ static uint64_t draw_number(stream *numbers, const lab_problem_options *options)
     return least + below(numbers, 9 * least);
 }
 
-static void draw_addition(lab_problem *problem, stream *numbers, const lab_task_options *options) {
-    uint64_t first = draw_number(numbers, &options->problems);
-    lab_problem_addition(problem, first, draw_number(numbers, &options->problems));
+static void draw_addition(lab_problem *problem, stream *numbers, const lab_problem_options *options) {
+    uint64_t first = draw_number(numbers, options);
+    lab_problem_addition(problem, first, draw_number(numbers, options));
 }
 
-static void draw_index(lab_problem *problem, stream *numbers, const lab_task_options *options) {
+static void draw_index(lab_problem *problem, stream *numbers, const lab_problem_options *options) {
     char string[LAB_PROBLEM_MOST_STRING + 1];
-    double drawn = floor(options->problems.length_mean +
-                         options->problems.length_deviation * locus_random_normal(&numbers->random, numbers->next++));
+    double drawn = floor(options->length_mean +
+                         options->length_deviation * locus_random_normal(&numbers->random, numbers->next++));
     size_t length = drawn < 1.0 ? 1 : drawn > LAB_PROBLEM_MOST_STRING ? LAB_PROBLEM_MOST_STRING : (size_t)drawn;
     for (size_t i = 0; i < length; i++)
-        string[i] = (char)('a' + (int)below(numbers, options->problems.symbols));
+        string[i] = (char)('a' + (int)below(numbers, options->symbols));
     string[length] = '\0';
     lab_problem_index(problem, string, (size_t)below(numbers, length));
 }
@@ -72,7 +72,7 @@ static void draw_index(lab_problem *problem, stream *numbers, const lab_task_opt
 
 /* What a sequence is made from; read-only once it is there. */
 typedef struct source {
-    lab_task_options options;
+    lab_problem_options options;
     uint64_t seed;
     lab_set which;
     draw_problem *draw;     /* NULL: substring-search */
@@ -109,13 +109,13 @@ static size_t letter_place(size_t letter, size_t piece) {
 
 static size_t read_search(const lab_sequences *sequences, uint64_t index, int32_t *tokens) {
     const source *from = sequences->source;
-    const size_t piece = (size_t)from->options.problems.length_mean, round = 2 * piece + 1;
+    const size_t piece = (size_t)from->options.length_mean, round = 2 * piece + 1;
     stream numbers = open_stream(from->seed, from->which, index);
     size_t begins = 0; /* the substring: number of its first letter */
     for (size_t place = 0; place < sequences->length; place++) {
         size_t within = place % round, rounds = place / round;
         if (within < piece) {
-            tokens[place] = 1 + (int32_t)below(&numbers, from->options.problems.symbols);
+            tokens[place] = 1 + (int32_t)below(&numbers, from->options.symbols);
         } else if (within == piece) {
             tokens[place] = 0;
             begins = (size_t)below(&numbers, 2 * piece * rounds + 1);
@@ -138,7 +138,7 @@ static locus_status check_sequence(const lab_problem_options *of, locus_error *e
 }
 
 static locus_status check_letters(const lab_draw *draw, locus_error *error) {
-    const lab_problem_options *of = &draw->options->problems;
+    const lab_problem_options *of = LAB_PROBLEMS(draw->options);
     if (of->symbols >= 1 && of->symbols <= LAB_PROBLEM_LETTERS)
         return check_sequence(of, error);
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu letters: %s takes 1 to %d", of->symbols,
@@ -146,7 +146,7 @@ static locus_status check_letters(const lab_draw *draw, locus_error *error) {
 }
 
 static locus_status check_addition(const lab_draw *draw, locus_error *error) {
-    const lab_problem_options *of = &draw->options->problems;
+    const lab_problem_options *of = LAB_PROBLEMS(draw->options);
     if (of->digits >= 1 && of->digits <= LAB_PROBLEM_MOST_DIGITS)
         return check_sequence(of, error);
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, "digits", "numbers of %zu digits: give 1 to %d", of->digits,
@@ -154,7 +154,8 @@ static locus_status check_addition(const lab_draw *draw, locus_error *error) {
 }
 
 static locus_status check_index(const lab_draw *draw, locus_error *error) {
-    const double mean = draw->options->problems.length_mean, deviation = draw->options->problems.length_deviation;
+    const lab_problem_options *of = LAB_PROBLEMS(draw->options);
+    const double mean = of->length_mean, deviation = of->length_deviation;
     if (!(mean >= 1.0 && mean <= LAB_PROBLEM_MOST_STRING)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length", "strings of %g letters: give a mean of 1 to %d", mean,
                         LAB_PROBLEM_MOST_STRING);
@@ -170,7 +171,8 @@ static locus_status check_index(const lab_draw *draw, locus_error *error) {
 }
 
 static locus_status check_search(const lab_draw *draw, locus_error *error) {
-    const double length = draw->options->problems.length_mean, deviation = draw->options->problems.length_deviation;
+    const lab_problem_options *of = LAB_PROBLEMS(draw->options);
+    const double length = of->length_mean, deviation = of->length_deviation;
     if (!(length >= 1.0 && length <= MOST_SEQUENCE && floor(length) == length)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length",
                         "random strings and substrings of %g letters: give a whole number from 1 to %d", length,
@@ -186,7 +188,7 @@ static locus_status check_search(const lab_draw *draw, locus_error *error) {
 /* ---- sets ---- */
 
 static void fill_source(source *from, const lab_draw *draw, draw_problem *draws) {
-    *from = (source){.options = *draw->options, .seed = draw->seed, .which = draw->which, .draw = draws};
+    *from = (source){.options = *LAB_PROBLEMS(draw->options), .seed = draw->seed, .which = draw->which, .draw = draws};
     for (size_t t = 0; draw->task->characters[t] != '\0'; t++)
         from->tokens[(unsigned char)draw->task->characters[t] & 0x7F] = (int32_t)t;
 }
@@ -204,7 +206,7 @@ static locus_status open_source(lab_dataset *set, const lab_draw *draw, check_op
     fill_source(from, draw, draws);
     set->samples = draw->samples;
     set->sequences = (lab_sequences){.count = draw->samples > 0 ? draw->samples : UINT64_MAX,
-                                     .length = draw->options->problems.sequence,
+                                     .length = LAB_PROBLEMS(draw->options)->sequence,
                                      .read = draws != NULL ? read_problems : read_search,
                                      .release = release_source,
                                      .source = from};
@@ -273,7 +275,7 @@ locus_status lab_problem_generate_index(lab_dataset *set, const lab_draw *draw, 
 locus_status lab_problem_generate_search(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     source from;
     fill_source(&from, draw, NULL);
-    const lab_sequences sequences = {.length = draw->options->problems.sequence, .source = &from};
+    const lab_sequences sequences = {.length = LAB_PROBLEMS(draw->options)->sequence, .source = &from};
     locus_status status = check_search(draw, error);
     status = status == LOCUS_OK ? allocate_offsets(set, draw, error) : status;
     if (status != LOCUS_OK)

@@ -22,6 +22,17 @@
 #define LAB_PROBLEM_MOST_STRING 4096 /* characters of a string */
 #define LAB_PROBLEM_LETTERS 26
 
+/* Problems for a decoder, laid end to end in sequences, all but whose last token are read. What a task of them does not
+ * have is 0. */
+typedef struct lab_problem_options {
+    double length_mean, length_deviation; /* of the strings of substring-index and the pieces of substring-search */
+    size_t symbols;                       /* letters of the substring tasks */
+    size_t digits;                        /* addition: of the longest numbers */
+    bool same_digits;                     /* addition: all numbers have as many */
+    size_t sequence;                      /* tokens */
+} lab_problem_options;
+#define LAB_PROBLEMS(options) LAB_OF_KIND(lab_problem_options, options)
+
 /* Sets of single problems, and of sequences. */
 lab_draw_function lab_problem_generate_addition, lab_problem_generate_index, lab_problem_generate_search;
 lab_draw_function lab_problem_open_addition, lab_problem_open_index, lab_problem_open_search;

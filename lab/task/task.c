@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-lab_task_options lab_task_default(const lab_task *task) {
-    return task->published;
-}
-
 size_t lab_longest(size_t samples, const size_t *offsets) {
     size_t longest = 0;
     for (size_t s = 0; offsets != NULL && s < samples; s++) {

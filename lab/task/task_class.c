@@ -7,6 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
+lab_task_options lab_task_with(const lab_task *task, const void *of_kind) {
+    lab_task_options options = {0};
+    if (of_kind != NULL)
+        memcpy(options.of_kind, of_kind, task->class->own_size);
+    return options;
+}
+
+lab_task_options lab_task_default(const lab_task *task) {
+    return lab_task_with(task, task->published);
+}
+
 size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options) {
     return task->class->vocabulary != NULL ? task->class->vocabulary(task, options) : 0;
 }

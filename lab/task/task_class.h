@@ -29,6 +29,7 @@ enum {
     LAB_SCORE_LEADS = 8,      /* what tables are about; of several the first that a table has */
     LAB_SCORE_OPTIONAL = 16,  /* side by side only where some row has it */
     LAB_SCORE_PAGE_HEAD = 32, /* side by side it has its page's head in the terminal, too */
+    LAB_SCORE_COMMON = 64,    /* in JSON of all kinds, be it null */
     LAB_SCORE_ALWAYS = LAB_SCORE_RUN | LAB_SCORE_SET | LAB_SCORE_SIDE
 };
 
@@ -104,12 +105,13 @@ typedef struct lab_curve_words {
     bool loss; /* left is a loss as well, and logarithmic; else an accuracy in per cent */
 } lab_curve_words;
 
-enum { LAB_BIN_MEASURES = 3 }; /* accuracy, exact, greedy exact */
+enum { LAB_BIN_MEASURES = 3 };
 
 /* Scores by depth and by size of the test set's samples. */
 typedef struct lab_bin_words {
-    const char *prefix; /* of the sets by size in the store: "nodes:" */
-    const char *field;  /* of the bins in JSON: "nodes" */
+    const char *prefix;                   /* of the sets by size in the store: "nodes:" */
+    const char *field;                    /* of the bins in JSON: "nodes" */
+    const char *scores[LAB_BIN_MEASURES]; /* as stores and JSON call them */
     const char *titles[2][LAB_BIN_MEASURES], *x_labels[2], *y_labels[LAB_BIN_MEASURES], *heads[2];
     size_t drawn; /* panels: two, or four with greedy decoding */
     const char *caption, *summary;
@@ -148,9 +150,9 @@ struct lab_task_class {
     const struct lab_architecture *architecture; /* which reads it (model/architecture.h) */
     const char *compared; /* the published table whose encodings are compared where nobody names any; NULL: none */
 
-    /* Its own options, and those of its kind's tasks that differ in them. */
+    /* Its own options: their rows, and the size of the struct in which they lie (LAB_OF_KIND). */
     const lab_option *options;
-    size_t option_count;
+    size_t option_count, own_size;
     /* Whether a task of the kind has a use for one of its options, or for "greedy-samples". NULL: for all. */
     bool (*uses)(const lab_task *task, const char *option);
     /* What follows from an option that was given with this text, before which the data had been `before`: whether yet
@@ -196,6 +198,7 @@ struct lab_task_class {
     lab_making makes;
     lab_write_samples *write; /* of lines */
     lab_portray *portray;
+    bool (*owns)(const char *path); /* whether a file of samples is one of its own; NULL: all kinds read it alike */
 
     const lab_score_column *columns;
     size_t column_count;
@@ -213,6 +216,7 @@ struct lab_task_class {
     const char *speed_note;
     const char *generate; /* how `generate` is asked of it; NULL: never, and `no_generate` says what does instead */
     const char *no_generate;
+    const char *generate_options; /* of that command, which its runs take beside rows flagged so, parted by spaces */
 
     /* A set of one sample, from its input as one types it, of pictures a file's path, with the target that the task
      * asks for; where that is not known the set says how long it may be. `options->kept` is the run's folder. ARGUMENT,
@@ -237,10 +241,12 @@ const char *lab_task_nearest(const char *name);  /* the nearest known name, for 
 
 /* ---- answers that need no registry ---- */
 
-/* Of the model's embedding: symbols + 2 (start, end) for words, symbols + 1 for trees, 0 for images, the characters of
- * problems, the token file's own for text, tokens and the start token for expressions. */
+/* Options with these of the kind, a struct of class->own_size bytes; NULL: all are 0. And those as published. */
+lab_task_options lab_task_with(const lab_task *task, const void *of_kind);
+lab_task_options lab_task_default(const lab_task *task);
+/* Of the model's embedding: with start and end tokens, where there are any; 0: there are no tokens. */
 size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options);
-/* Classes of images and expressions; else 0. */
+/* 0: its samples have no classes. */
 size_t lab_task_classes(const lab_task *task, const lab_task_options *options);
 /* In which order output trees are written; breadth where there are none. */
 lab_order lab_task_order(const lab_task *task, const lab_task_options *options);

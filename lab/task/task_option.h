@@ -23,15 +23,19 @@ typedef enum lab_option_type {
 } lab_option_type;
 
 enum {
-    LAB_OPTION_FREE = 1,    /* no size of a budget: another value does not make it "custom" */
-    LAB_OPTION_APART = 2,   /* decides neither parameters nor scores */
-    LAB_OPTION_BY_HAND = 4, /* the command line puts it where it belongs by a rule of its own */
+    LAB_OPTION_FREE = 1,     /* no size of a budget: another value does not make it "custom" */
+    LAB_OPTION_APART = 2,    /* decides neither parameters nor scores */
+    LAB_OPTION_BY_HAND = 4,  /* the command line puts it where it belongs by a rule of its own */
+    LAB_OPTION_LATER = 64,   /* of a kind: brought by a later version, recorded behind the others */
+    LAB_OPTION_CALLED = 128, /* its value may be another option's: the hash has its name, too */
     /* On the command line, which commands take it: without any of these `train` and `compare`. */
-    LAB_OPTION_DATA = 8,    /* and `data make`, `data inspect` */
-    LAB_OPTION_EVAL = 16,   /* and `eval` */
-    LAB_OPTION_SCORED = 32, /* `eval` alone */
-    LAB_OPTION_LATER = 64,  /* of a kind: brought by a later version, recorded behind the others */
-    LAB_OPTION_CALLED = 128 /* its value may be another option's: the hash has its name, too */
+    LAB_OPTION_DATA = 8,         /* and `data make`, `data inspect` */
+    LAB_OPTION_EVAL = 16,        /* and `eval`, `plot attention` */
+    LAB_OPTION_GENERATED = 256,  /* and `generate` */
+    LAB_OPTION_REPRODUCED = 512, /* and `reproduce` */
+    LAB_OPTION_SCORED = 32,      /* `eval` alone */
+    LAB_OPTION_MADE = 1024,      /* `data make` alone */
+    LAB_OPTION_TRAINED = 2048    /* of commands: all but those of the last two */
 };
 
 typedef struct lab_option {
@@ -44,9 +48,11 @@ typedef struct lab_option {
 
     const char *name; /* on the command line: "length"; NULL: it can't be given there */
     char letter;
-    const char *value;      /* its value's name in help, "MEAN"; of an enumeration the choices, "breadth|depth" */
-    const char *initial;    /* default as text; NULL: the budget's, or the first choice */
-    const char *help;       /* half a sentence; NULL: another kind's row has it */
+    const char *value;   /* its value's name in help, "MEAN"; of an enumeration the choices, "breadth|depth" */
+    const char *initial; /* default as text; NULL: the budget's, or the first choice */
+    /* Half a sentence. Rows of kinds do not say whose they are: of those that share a name all are told, "words: mean
+     * length (100); trees: …"; NULL: there is nothing to say of this one. */
+    const char *help;
     double least, most;     /* of numbers */
     const char *instead_of; /* options of other kinds, parted by spaces, in whose place this one is named */
 } lab_option;

@@ -6,6 +6,11 @@
 
 #include <string.h>
 
+/* What a program adds that compiles this file itself. */
+#ifndef LAB_FURTHER_KINDS
+#define LAB_FURTHER_KINDS(_)
+#endif
+
 /* clang-format off */
 #define KINDS(_) \
     _(words) \
@@ -16,7 +21,8 @@
     _(expressions) \
     _(labelled) \
     _(pairs) \
-    _(pictures)
+    _(pictures) \
+    LAB_FURTHER_KINDS(_)
 /* clang-format on */
 
 #define DECLARED(name) extern const lab_task_class lab_##name##_class;

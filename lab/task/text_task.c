@@ -72,7 +72,7 @@ locus_status lab_text_describe(const char *folder, lab_task_options *options, lo
             return status;
     }
     options->path = folder;
-    options->text.symbols = (size_t)numbers[SETS];
+    LAB_TEXT(options)->symbols = (size_t)numbers[SETS];
     return join_digests(numbers, SETS + 1, &options->digest, error);
 }
 
@@ -99,17 +99,17 @@ static void release(lab_sequences *sequences) {
 /* The folder is what the options were described from. */
 static locus_status check_options(const lab_task_options *options, const char *folder, locus_error *error) {
     lab_task_options found = *options;
-    if (options->text.sequence < 2 || options->text.sequence > MOST_SEQUENCE) {
+    if (LAB_TEXT(options)->sequence < 2 || LAB_TEXT(options)->sequence > MOST_SEQUENCE) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "sequence",
                         "sequences of %zu tokens: give 2 to %d, of which all but the last are read",
-                        options->text.sequence, MOST_SEQUENCE);
+                        LAB_TEXT(options)->sequence, MOST_SEQUENCE);
     }
     const locus_status status = lab_text_describe(folder, &found, error);
     if (status != LOCUS_OK)
         return status;
-    if (options->text.symbols != 0 && options->text.symbols != found.text.symbols) {
+    if (LAB_TEXT(options)->symbols != 0 && LAB_TEXT(options)->symbols != LAB_TEXT(&found)->symbols) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "data", "'%s' has a vocabulary of %zu, and %zu are wanted", folder,
-                        found.text.symbols, options->text.symbols);
+                        LAB_TEXT(&found)->symbols, LAB_TEXT(options)->symbols);
     }
     if (options->digest != 0 && options->digest != found.digest) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "data",
@@ -128,10 +128,10 @@ locus_status lab_text_open(lab_dataset *set, const lab_draw *draw, locus_error *
         file = malloc(sizeof *file);
         status = file != NULL ? open_set(file, folder, draw->which, error) : lab_fail_memory(error, "a token file");
     }
-    const uint64_t count = status == LOCUS_OK ? window_count(file->tokens, options->text.sequence) : 0;
+    const uint64_t count = status == LOCUS_OK ? window_count(file->tokens, LAB_TEXT(options)->sequence) : 0;
     if (status == LOCUS_OK && draw->samples > count) {
         status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "n", "%zu sequences of %zu tokens: the %s set in '%s' has %llu",
-                          draw->samples, options->text.sequence, lab_text_set_names[draw->which], folder,
+                          draw->samples, LAB_TEXT(options)->sequence, lab_text_set_names[draw->which], folder,
                           (unsigned long long)count);
         lab_token_file_close(file);
     }
@@ -141,7 +141,7 @@ locus_status lab_text_open(lab_dataset *set, const lab_draw *draw, locus_error *
     }
     set->sequences = (lab_sequences){
         .count = draw->samples > 0 ? draw->samples : count,
-        .length = options->text.sequence,
+        .length = LAB_TEXT(options)->sequence,
         .read = read_window,
         .release = release,
         .source = file,

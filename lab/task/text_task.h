@@ -7,6 +7,12 @@
 
 #define LAB_TEXT_FOLDER "data/text" /* where it is looked for if nothing is said */
 
+typedef struct lab_text_options {
+    size_t symbols;  /* the token files' vocabulary */
+    size_t sequence; /* tokens of a window, all but the last of which are read */
+} lab_text_options;
+#define LAB_TEXT(options) LAB_OF_KIND(lab_text_options, options)
+
 lab_draw_function lab_text_open; /* windows of a set */
 
 /* Sets options->path (borrowed), symbols (the vocabulary) and digest (of all three sets; never 0) to what lies in the

@@ -54,16 +54,16 @@ static locus_status memory(locus_error *error) {
 /* ---- inputs ---- */
 
 static size_t leaves_of(const rule *of, const lab_task_options *options) {
-    return of->leaves > 0 ? of->leaves : options->trees.symbols / 2;
+    return of->leaves > 0 ? of->leaves : LAB_TREES(options)->symbols / 2;
 }
 
 static size_t operators_of(const rule *of, const lab_task_options *options) {
-    return of->operators > 0 ? of->operators : options->trees.symbols / 2;
+    return of->operators > 0 ? of->operators : LAB_TREES(options)->symbols / 2;
 }
 
 static locus_status draw_input(workshop *shop, const rule *of, locus_error *error) {
     const lab_tree_plan plan = {shop->depth > 0 && of->commands ? shop->depth - 1 : shop->depth,
-                                shop->options->trees.arity,
+                                LAB_TREES(shop->options)->arity,
                                 {leaves_of(of, shop->options), operators_of(of, shop->options)},
                                 of->commands};
     const locus_status status = lab_tree_draw(of->commands ? &shop->part : &shop->input, &plan, &shop->draws, error);
@@ -138,21 +138,20 @@ static const rule copy_rule = {.make = make_copy}, reorder_rule = {.make = make_
 /* ---- children of an output token ---- */
 
 size_t lab_tree_children_half(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
+    const lab_tree_options *of = LAB_TREES(options);
     (void)n, (void)input;
-    return symbol > 0 && (size_t)symbol > options->trees.symbols / 2 && (size_t)symbol <= options->trees.symbols
-               ? options->trees.arity
-               : 0;
+    return symbol > 0 && (size_t)symbol > of->symbols / 2 && (size_t)symbol <= of->symbols ? of->arity : 0;
 }
 
 size_t lab_tree_children_c3(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
     (void)n, (void)input;
-    return symbol == C3_OPERATOR ? options->trees.arity : 0;
+    return symbol == C3_OPERATOR ? LAB_TREES(options)->arity : 0;
 }
 
 /* A truncated operator has become a leaf. The input's left leaf is its second token. */
 size_t lab_tree_children_ops(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
     bool truncated = n > 1 && input[0] == OPS_TRUNCATE && input[1] == symbol;
-    return symbol > OPS_LEAVES && symbol <= OPS_LEAVES + OPS_OPERATORS && !truncated ? options->trees.arity : 0;
+    return symbol > OPS_LEAVES && symbol <= OPS_LEAVES + OPS_OPERATORS && !truncated ? LAB_TREES(options)->arity : 0;
 }
 
 /* ---- sets ---- */
@@ -177,7 +176,7 @@ static locus_status fail_tokens(locus_error *error) {
 
 /* Before any memory is taken: single trees, and the set as a whole. */
 static locus_status check_size(const lab_draw *draw, bool unique, locus_error *error) {
-    const lab_tree_options *of = &draw->options->trees;
+    const lab_tree_options *of = LAB_TREES(draw->options);
     const size_t deepest = (size_t)(of->depth_mean + 6.0 * of->depth_deviation);
     const double nodes = lab_tree_expected_nodes(deepest, of->arity);
     if (!unique && nodes > MOST_NODES) {
@@ -191,8 +190,9 @@ static locus_status check_size(const lab_draw *draw, bool unique, locus_error *e
 }
 
 static locus_status check(const lab_draw *draw, bool unique, locus_error *error) {
-    const lab_tree_options *of = &draw->options->trees;
+    const lab_tree_options *of = LAB_TREES(draw->options);
     const lab_task *task = draw->task;
+    const lab_tree_options *published = task->published;
     const locus_status status = check_depth(of, error);
     if (status != LOCUS_OK)
         return status;
@@ -200,9 +200,9 @@ static locus_status check(const lab_draw *draw, bool unique, locus_error *error)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "arity", "arity %zu: %s takes %d to %d children", of->arity,
                         task->name, unique ? 2 : 1, LAB_TREE_MOST_ARITY);
     }
-    if (task->children != lab_tree_children_half && of->symbols != task->published.trees.symbols) {
+    if (task->children != lab_tree_children_half && of->symbols != published->symbols) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: %s has %zu, each with its meaning",
-                        of->symbols, task->name, task->published.trees.symbols);
+                        of->symbols, task->name, published->symbols);
     }
     if (of->symbols < 2 || of->symbols % 2 != 0 || of->symbols > 1000000) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols",
@@ -250,9 +250,8 @@ static void workshop_close(workshop *shop) {
 }
 
 /* ⌊N(mean, deviation)⌋, at least 0. */
-static size_t draw_depth(lab_draws *draws, const lab_task_options *options) {
-    double depth =
-        floor(options->trees.depth_mean + options->trees.depth_deviation * locus_random_normal(&draws->random, 0));
+static size_t draw_depth(lab_draws *draws, const lab_tree_options *of) {
+    const double depth = floor(of->depth_mean + of->depth_deviation * locus_random_normal(&draws->random, 0));
     draws->next = 1;
     return depth < 0.0 ? 0 : depth > LAB_TREE_MOST_DEPTH ? LAB_TREE_MOST_DEPTH : (size_t)depth;
 }
@@ -260,7 +259,7 @@ static size_t draw_depth(lab_draws *draws, const lab_task_options *options) {
 static locus_status make_sample(workshop *shop, const rule *of, const lab_draw *draw, size_t sample,
                                 locus_error *error) {
     shop->draws.random = (locus_random){draw->seed, LAB_PURPOSE_DATA + (uint32_t)draw->which, (uint32_t)sample};
-    shop->depth = draw_depth(&shop->draws, draw->options);
+    shop->depth = draw_depth(&shop->draws, LAB_TREES(draw->options));
     lab_tree_clear(&shop->input);
     lab_tree_clear(&shop->target);
     const locus_status status = draw_input(shop, of, error);
@@ -284,7 +283,7 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, const rule 
     for (size_t i = 0; status == LOCUS_OK && i < draw->samples; i++) {
         status = make_sample(&shop, of, draw, i, error);
         status = status == LOCUS_OK ? append(&input, i, &shop.input, LAB_ORDER_BREADTH, error) : status;
-        status = status == LOCUS_OK ? append(&target, i, &shop.target, draw->options->trees.order, error) : status;
+        status = status == LOCUS_OK ? append(&target, i, &shop.target, LAB_TREES(draw->options)->order, error) : status;
     }
     workshop_close(&shop);
     return status;
@@ -325,7 +324,7 @@ static locus_status check_node(const workshop *shop, const rule *of, const lab_t
     }
     for (int32_t child = node->first; child >= 0; child = shop->input.nodes[child].next)
         children++;
-    const size_t wanted = (size_t)node->symbol > leaves ? shop->options->trees.arity : 0;
+    const size_t wanted = (size_t)node->symbol > leaves ? LAB_TREES(shop->options)->arity : 0;
     return children == wanted
                ? LOCUS_OK
                : lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
@@ -373,7 +372,7 @@ static locus_status add_typed(lab_dataset *set, const workshop *shop, locus_erro
     if (set->input_offsets == NULL || set->target_offsets == NULL)
         return lab_fail_memory(error, "an input");
     const locus_status status = append(&input, 0, &shop->input, LAB_ORDER_BREADTH, error);
-    return status == LOCUS_OK ? append(&target, 0, &shop->target, shop->options->trees.order, error) : status;
+    return status == LOCUS_OK ? append(&target, 0, &shop->target, LAB_TREES(shop->options)->order, error) : status;
 }
 
 locus_status lab_tree_typed(lab_dataset *set, const lab_task *task, const lab_task_options *options, const char *text,

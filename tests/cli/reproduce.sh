@@ -57,7 +57,7 @@ done
 
 # Its runs as JSON: they make the page again, in another store, and without any.
 json=${file%.md}.json
-grep -q '"arguments": \["table1","--budget=quick","--seeds=1","--columns=copy-scaled","--rows=rope"\]' "$json" ||
+grep -q '"arguments": \["table1","--seeds=1","--columns=copy-scaled","--rows=rope","--budget=quick"\]' "$json" ||
     fail "what was asked for: $(grep arguments "$json")"
 cp "$file" before.md
 cp "$json" before.json

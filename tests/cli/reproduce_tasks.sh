@@ -39,7 +39,7 @@ for spec in 'learned(size=42, deviation=1)' 'chebyshev(size=42)' 'algebraic(grou
 done
 [ ! -e runs ] || fail "--list made a store"
 
-refuses 2 "has no trees" "$locus" reproduce table1 --tree-paths next --list
+refuses 2 "table1 has no use for it" "$locus" reproduce table1 --tree-paths next --list
 "$locus" reproduce table2 --list --json >own
 "$locus" reproduce table2 --tree-paths own --list --json >told
 "$locus" reproduce table2 --tree-paths next --list --json >next

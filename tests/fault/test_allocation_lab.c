@@ -5,6 +5,9 @@
 #include "model/attention_maps.h"
 #include "sanitized.h"
 #include "task/listops/listops.h"
+#include "task/problem.h"
+#include "task/task_class.h"
+#include "task/tree_task.h"
 #include "train/feed/batch.h"
 #include "train/feed/feed.h"
 #include "train/feed/tree_groups.h"
@@ -115,13 +118,13 @@ static locus_status trees_step(lab_model *model, const lab_dataset *set, locus_e
 static locus_status trees_way(const way *how, locus_error *error) {
     const lab_task *task = lab_task_find("tree-copy");
     lab_task_options options = lab_task_default(task);
-    options.trees.depth_mean = 2.0;
+    LAB_TREES(&options)->depth_mean = 2.0;
     const lab_draw draw = {task, &options, LAB_SET_TEST, TREES, 5};
     lab_model_config config = lab_encoder_decoder.defaults;
     lab_dataset set;
     lab_model *model = NULL;
     config.vocabulary = lab_task_vocabulary(task, &options);
-    config.tree_arity = options.trees.arity;
+    config.tree_arity = LAB_TREES(&options)->arity;
     config.dim = 24, config.heads = 2, config.feed_forward = 16;
     config.encoding = how->encoding;
     strcpy(config.attention, how->attention ? how->attention : "");
@@ -150,7 +153,7 @@ static locus_status problems_way(const way *how, locus_error *error) {
         return status;
     lab_dataset_destroy(&set);
     status = lab_dataset_sequences(&set, &draw, error);
-    if (status == LOCUS_OK && set.sequences.read(&set.sequences, 0, tokens) != options.problems.sequence)
+    if (status == LOCUS_OK && set.sequences.read(&set.sequences, 0, tokens) != LAB_PROBLEMS(&options)->sequence)
         status = LOCUS_ERROR_ARGUMENT;
     lab_dataset_destroy(&set);
     return status;
@@ -252,7 +255,8 @@ static locus_status expressions_step(lab_model *model, const lab_dataset *set, l
 
 static locus_status expressions_way(const way *how, locus_error *error) {
     const lab_task *task = lab_task_find("listops");
-    const lab_task_options options = {.expressions = {.depth = 3, .arguments = 3, .shortest = 0, .longest = 20}};
+    const lab_task_options options = lab_task_with(
+        lab_task_find("listops"), &(lab_expression_options){.depth = 3, .arguments = 3, .shortest = 0, .longest = 20});
     const lab_draw draw = {task, &options, LAB_SET_TRAIN, 5, 2};
     const lab_scoring scoring = {.task = task, .options = &options, .batch = 3, .phase = "dev"};
     lab_model_config config = lab_text_classifier.defaults;
@@ -260,7 +264,7 @@ static locus_status expressions_way(const way *how, locus_error *error) {
     lab_score score = {0};
     lab_dataset set;
     config.dim = 24, config.heads = 2, config.feed_forward = 16, config.encoder_layers = 2;
-    config.tree_arity = options.expressions.arguments;
+    config.tree_arity = LAB_EXPRESSIONS(&options)->arguments;
     config.encoding = how->encoding;
     locus_status status = lab_dataset_generate(&set, &draw, error);
     if (status != LOCUS_OK)

@@ -6,6 +6,7 @@
 #include "samples/prompts.h"
 #include "samples/sample_lines.h"
 #include "task/images/own_pictures.h"
+#include "task/images/picture_options.h"
 #include "task/images/picture_pixels.h"
 #include "task/own/labelled.h"
 #include "task/own/pairs.h"
@@ -68,8 +69,10 @@ static locus_status labels_way(locus_error *error) {
 }
 
 static locus_status pictures_way(locus_error *error) {
-    const lab_task_options options = {.path = pictures, .pictures.side = 5};
-    const lab_task_options kept = {.test = pictures, .kept = folder, .pictures.side = 5};
+    const lab_picture_options own = {.side = 5};
+    lab_task_options options = lab_task_with(lab_task_find("images"), &own), kept = options;
+    options.path = kept.test = pictures;
+    kept.kept = folder;
     lab_class_facts facts;
     lab_picture_pixels_forget();
     locus_status status = lab_pictures_look(&options, 0, &facts, error);

@@ -26,7 +26,7 @@ static locus_status tokens_way(locus_error *error) {
     const int32_t tokens[] = {1, 2, 3, 4, 5, 6};
     const lab_token_file_content content = {300, 6, tokens, 9};
     static const char *const sets[] = {"train", "dev", "test"};
-    lab_task_options options = {.text.sequence = 4};
+    lab_task_options options = lab_task_with(lab_task_find("text"), &(lab_text_options){.sequence = 4});
     lab_dataset set;
     locus_status status = LOCUS_OK;
     for (size_t s = 0; status == LOCUS_OK && s < 3; s++) {

@@ -8,6 +8,8 @@
  * for each kind of machine on which somebody recorded them; on others the test is skipped and prints its block. */
 #include "model/architecture.h"
 #include "planted_store.h"
+#include "task/problem.h"
+#include "task/text_task.h"
 #include "text/token_file.h"
 #include "train/configuration/config.h"
 #include "train/machine.h"
@@ -87,9 +89,9 @@ static lab_train_config config_of(const struct bits_case *own) {
     config.model.feed_forward = 40;
     config.data.path = images ? images_path : text ? text_path : NULL;
     if (text)
-        config.data.text.sequence = 32;
+        LAB_TEXT(&config.data)->sequence = 32;
     else if (task->open_sequences != NULL)
-        config.data.problems.sequence = 32;
+        LAB_PROBLEMS(&config.data)->sequence = 32;
     config.train_samples = config.train_samples > 0 ? 45 : 0;
     config.dev_samples = config.test_samples = 20;
     config.greedy_samples = config.greedy_samples > 0 ? 10 : 0;

@@ -2,6 +2,11 @@
 /* Every budget's numbers: row by row as docs/budgets.md prints them, and by the hashes that name their runs, so that no
  * number of any budget can change unseen. */
 #include "io/file.h"
+#include "task/listops/listops.h"
+#include "task/problem.h"
+#include "task/text_task.h"
+#include "task/tree_task.h"
+#include "task/word_task.h"
 #include "train/configuration/config.h"
 #include "train/train.h"
 
@@ -62,12 +67,13 @@ static const char *rate_text(double rate, char text[32]) {
 }
 
 static void words(const lab_train_config *c, char *text, size_t size) {
-    snprintf(text, size, "N(%g, %g), %zu symbols", c->data.words.length_mean, c->data.words.length_deviation,
-             c->data.words.symbols);
+    snprintf(text, size, "N(%g, %g), %zu symbols", LAB_WORDS(&c->data)->length_mean,
+             LAB_WORDS(&c->data)->length_deviation, LAB_WORDS(&c->data)->symbols);
 }
 static void trees(const lab_train_config *c, char *text, size_t size) {
-    assert_int_equal(c->data.trees.arity, 2);
-    snprintf(text, size, "binary, N(%g, %g) deep", c->data.trees.depth_mean, c->data.trees.depth_deviation);
+    assert_int_equal(LAB_TREES(&c->data)->arity, 2);
+    snprintf(text, size, "binary, N(%g, %g) deep", LAB_TREES(&c->data)->depth_mean,
+             LAB_TREES(&c->data)->depth_deviation);
 }
 static void widths(const lab_train_config *c, char *text, size_t size) {
     snprintf(text, size, "%zu, %zu, %zu", c->model.dim, c->model.heads, c->model.feed_forward);
@@ -176,10 +182,11 @@ static void augmentation(const lab_train_config *c, char *text, size_t size) {
     snprintf(text, size, "%s", c->augment == LAB_AUGMENT_POLICY ? "policy, crop, flip" : "none");
 }
 static void sequence(const lab_train_config *c, char *text, size_t size) {
-    snprintf(text, size, "%zu", c->task->characters != NULL ? c->data.problems.sequence : c->data.text.sequence);
+    snprintf(text, size, "%zu",
+             c->task->characters != NULL ? LAB_PROBLEMS(&c->data)->sequence : LAB_TEXT(&c->data)->sequence);
 }
 static void digits(const lab_train_config *c, char *text, size_t size) {
-    snprintf(text, size, "%zu", c->data.problems.digits);
+    snprintf(text, size, "%zu", LAB_PROBLEMS(&c->data)->digits);
 }
 static void norm(const lab_train_config *c, char *text, size_t size) {
     snprintf(text, size, "%s", c->model.norm == LAB_NORM_AFTER ? "after" : "before");
@@ -192,7 +199,7 @@ static void windows(const lab_train_config *c, char *text, size_t size) {
     snprintf(text, size, "%zu, all", c->dev_samples);
 }
 static void expressions(const lab_train_config *c, char *text, size_t size) {
-    const lab_expression_options *of = &c->data.expressions;
+    const lab_expression_options *of = LAB_EXPRESSIONS(&c->data);
     snprintf(text, size, "%zu, %zu, %zu to %zu", of->depth, of->arguments, of->shortest + 1, of->longest - 1);
 }
 

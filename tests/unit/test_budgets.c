@@ -2,6 +2,10 @@
 /* Budgets of all kinds of tasks, and names of runs. */
 #include "model/architecture.h"
 #include "nn/convolution.h"
+#include "task/listops/listops.h"
+#include "task/problem.h"
+#include "task/text_task.h"
+#include "task/tree_task.h"
 #include "train/configuration/config.h"
 #include "train/train.h"
 
@@ -102,25 +106,27 @@ static void test_trees(void **state) {
     assert_int_equal(paper.model.dim, 512);
     assert_int_equal(paper.model.vocabulary, 21);
     assert_int_equal(paper.model.tree_arity, 2);
-    assert_true(fabs(paper.data.trees.depth_mean - 7) + fabs(paper.data.trees.depth_deviation - 1) < 1e-12);
+    assert_true(fabs(LAB_TREES(&paper.data)->depth_mean - 7) + fabs(LAB_TREES(&paper.data)->depth_deviation - 1) <
+                1e-12);
     assert_int_equal(paper.train_samples, 6000);
     assert_int_equal(lab_config_steps(&paper), 400 * 94);
     assert_int_equal(paper.greedy_samples, 2000);
     lab_train_config quick = budget_of("tree-ops", "quick", LAB_SETUP_PAPER);
     assert_int_equal(quick.model.dim, 128);
     assert_int_equal(quick.model.vocabulary, 129);
-    assert_true(fabs(quick.data.trees.depth_mean - 5) < 1e-12);
-    assert_true(budget_of("tree-c3", "smoke", LAB_SETUP_PAPER).data.trees.depth_mean < 5);
+    assert_true(fabs(LAB_TREES(&quick.data)->depth_mean - 5) < 1e-12);
+    const lab_train_config smoke = budget_of("tree-c3", "smoke", LAB_SETUP_PAPER);
+    assert_true(LAB_TREES(&smoke.data)->depth_mean < 5);
 
     char breadth[256], depth[256];
     lab_train_name(&paper, breadth, sizeof breadth);
-    paper.data.trees.order = LAB_ORDER_DEPTH;
+    LAB_TREES(&paper.data)->order = LAB_ORDER_DEPTH;
     lab_train_name(&paper, depth, sizeof depth);
     assert_true(strncmp(breadth, "tree-copy-breadth-none-paper-s0-", 32) == 0);
     assert_true(strncmp(depth, "tree-copy-depth-none-paper-s0-", 30) == 0);
 
     lab_task_options deeper = lab_config_data(&paper, 9); /* the deviation stays */
-    assert_true(fabs(deeper.trees.depth_mean - 9) + fabs(deeper.trees.depth_deviation - 1) < 1e-12);
+    assert_true(fabs(LAB_TREES(&deeper)->depth_mean - 9) + fabs(LAB_TREES(&deeper)->depth_deviation - 1) < 1e-12);
 }
 
 static void test_images(void **state) {
@@ -165,7 +171,8 @@ static void test_problems(void **state) {
     assert_int_equal(m->encoder_layers, 0);
     assert_int_equal(m->norm, LAB_NORM_AFTER);
     assert_true(fabs(m->dropout - 0.1) < 1e-12);
-    assert_true(addition.data.problems.sequence == 641 && addition.batch == 32 && addition.data.problems.digits == 8);
+    assert_true(LAB_PROBLEMS(&addition.data)->sequence == 641 && addition.batch == 32 &&
+                LAB_PROBLEMS(&addition.data)->digits == 8);
     assert_int_equal(lab_config_steps(&addition), 5000);
     assert_true(addition.train_samples == 0 && addition.greedy_samples == 128);
     const lab_train_config search = budget_of("substring-search", "paper", LAB_SETUP_CODE);
@@ -173,7 +180,8 @@ static void test_problems(void **state) {
     assert_true(m->dim == 128 && m->heads == 4 && m->feed_forward == 512 && m->decoder_layers == 3);
     assert_int_equal(m->norm, LAB_NORM_BEFORE); /* in either set-up: it is the task's */
     assert_int_equal(m->attention_dropout_on, LOCUS_DROPOUT_LOGITS);
-    assert_true(search.data.problems.sequence == 513 && search.batch == 16 && lab_config_steps(&search) == 65000);
+    assert_true(LAB_PROBLEMS(&search.data)->sequence == 513 && search.batch == 16 &&
+                lab_config_steps(&search) == 65000);
     assert_int_equal(search.greedy_samples, 0);
     static const char *const tasks[] = {"addition", "substring-index", "substring-search"};
     for (size_t i = 0; i < 3; i++) {
@@ -193,7 +201,7 @@ static void test_text(void **state) {
     (void)state;
     const lab_train_config paper = budget_of("text", "paper", LAB_SETUP_PAPER);
     assert_ptr_equal(paper.model.architecture, &lab_decoder);
-    assert_true(paper.model.dim == 512 && paper.data.text.sequence == 513 && paper.batch == 32);
+    assert_true(paper.model.dim == 512 && LAB_TEXT(&paper.data)->sequence == 513 && paper.batch == 32);
     assert_true(paper.train_samples == 0 && paper.test_samples == 0); /* all of it */
     assert_int_equal(lab_config_steps(&paper), 20000);
     assert_int_equal(budget_of("text", "quick", LAB_SETUP_CODE).test_samples, 0);
@@ -205,18 +213,18 @@ static void test_expressions(void **state) {
     assert_ptr_equal(paper.model.architecture, &lab_text_classifier);
     assert_true(paper.model.classes == 10 && paper.model.decoder_layers == 0 && paper.model.tree_arity == 7);
     assert_true(paper.train_samples == 56000 && paper.dev_samples == 2000 && paper.test_samples == 2000);
-    assert_true(paper.data.expressions.depth == 7 && paper.data.expressions.shortest == 250 &&
-                paper.data.expressions.longest == 1000);
+    assert_true(LAB_EXPRESSIONS(&paper.data)->depth == 7 && LAB_EXPRESSIONS(&paper.data)->shortest == 250 &&
+                LAB_EXPRESSIONS(&paper.data)->longest == 1000);
     assert_int_equal(paper.batch, 32);
-    paper.data.expressions.asked = LAB_ASKED_PARITY;
+    LAB_EXPRESSIONS(&paper.data)->asked = LAB_ASKED_PARITY;
     lab_config_fill(&paper);
     assert_int_equal(paper.model.classes, 2);
     char name[256];
     lab_train_name(&paper, name, sizeof name);
     assert_true(strncmp(name, "listops-parity-none-paper-s0-", 29) == 0);
     const lab_train_config quick = budget_of("listops", "quick", LAB_SETUP_CODE);
-    assert_int_equal(quick.model.tree_arity, quick.data.expressions.arguments);
-    assert_true(quick.model.dim < 512 && quick.data.expressions.longest < 250);
+    assert_int_equal(quick.model.tree_arity, LAB_EXPRESSIONS(&quick.data)->arguments);
+    assert_true(quick.model.dim < 512 && LAB_EXPRESSIONS(&quick.data)->longest < 250);
 }
 
 /* All that a configuration holds comes back from its JSON. */
@@ -264,7 +272,6 @@ static void test_names(void **state) {
          "inverse-sqrt-dim"},
         {lab_order_name(LAB_ORDER_DEPTH), lab_order_name((lab_order)2), "depth"},
         {lab_tree_paths_name(LAB_PATHS_CODE), lab_tree_paths_name((lab_tree_paths)3), "code"},
-        {lab_asked_name(LAB_ASKED_PARITY), lab_asked_name((lab_asked)2), "parity"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_string_equal(names[i][0], names[i][2]);

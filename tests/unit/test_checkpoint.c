@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Checkpoints: every number that is written comes back, and a file that is another training's, damaged or put together
  * by somebody else is refused with its whole reason and changes nothing. */
+#include "task/word_task.h"
 #include "train/checkpoint.h"
 #include "train/configuration/budgets.h"
 #include "train/configuration/config.h"
@@ -31,7 +32,7 @@ static int setup(void **state) {
         return 1;
     assert_int_equal(lab_train_config_budget(&config, lab_task_find("copy"), "smoke", LAB_SETUP_PAPER, NULL), LOCUS_OK);
     config.encoding = config.model.encoding = "rope";
-    config.data.words.symbols = 3;
+    LAB_WORDS(&config.data)->symbols = 3;
     config.model.dim = config.model.feed_forward = 4;
     config.model.heads = config.model.encoder_layers = config.model.decoder_layers = 1;
     config.epochs = 0;

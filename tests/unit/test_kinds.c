@@ -2,7 +2,13 @@
 /* What kinds of tasks say and do themselves: the data of a configuration in words, tokens' names, sizes of further
  * sets, presets, sets as large as their files, words as one types them. */
 #include "kinds/class_parts.h"
+#include "task/images/picture_options.h"
 #include "task/listops/listops.h"
+#include "task/problem.h"
+#include "task/task_class.h"
+#include "task/text_task.h"
+#include "task/tree_task.h"
+#include "task/word_task.h"
 
 #include <cjson/cJSON.h>
 #include <setjmp.h>
@@ -181,7 +187,7 @@ static void kinds_name_their_tokens(void **state) {
 static void typed(const char *task, const char *text, size_t count, const int32_t *input, size_t targets,
                   const int32_t *target) {
     const lab_task *of = lab_task_find(task);
-    const lab_task_options options = {.words = {.symbols = 12}};
+    const lab_task_options options = lab_task_with(lab_task_find("copy"), &(lab_word_options){.symbols = 12});
     lab_dataset set = {0};
     locus_error error = {0};
     assert_int_equal(of->class->read_input(&set, of, &options, text, &error), LOCUS_OK);
@@ -195,7 +201,7 @@ static void typed(const char *task, const char *text, size_t count, const int32_
 
 static void refused(const char *text, const char *says) {
     const lab_task *of = lab_task_find("copy");
-    const lab_task_options options = {.words = {.symbols = 12}};
+    const lab_task_options options = lab_task_with(lab_task_find("copy"), &(lab_word_options){.symbols = 12});
     lab_dataset set = {0};
     locus_error error = {0};
     assert_int_equal(of->class->read_input(&set, of, &options, text, &error), LOCUS_ERROR_ARGUMENT);
@@ -226,34 +232,45 @@ static void words_are_typed(void **state) {
 
 static void other_sizes(void **state) {
     (void)state;
-    lab_task_options words = {.words = {.length_mean = 20, .length_deviation = 2, .symbols = 9}};
+    lab_task_options words = lab_task_with(lab_task_find("copy"),
+                                           &(lab_word_options){.length_mean = 20, .length_deviation = 2, .symbols = 9});
     lab_task_find("copy")->class->lengths->set(&words, 50);
-    assert_true(words.words.length_mean == 50 && words.words.length_deviation == 5 && words.words.symbols == 9);
+    assert_true(LAB_WORDS(&words)->length_mean == 50 && LAB_WORDS(&words)->length_deviation == 5 &&
+                LAB_WORDS(&words)->symbols == 9);
 
-    lab_task_options trees = {.trees = {.depth_mean = 7, .depth_deviation = 1, .symbols = 9, .arity = 2}};
+    lab_task_options trees =
+        lab_task_with(lab_task_find("tree-copy"),
+                      &(lab_tree_options){.depth_mean = 7, .depth_deviation = 1, .symbols = 9, .arity = 2});
     lab_task_find("tree-copy")->class->lengths->set(&trees, 9);
-    assert_true(trees.trees.depth_mean == 9 && trees.trees.depth_deviation == 1);
+    assert_true(LAB_TREES(&trees)->depth_mean == 9 && LAB_TREES(&trees)->depth_deviation == 1);
 
     const lab_length_axis *sums = lab_task_find("addition")->class->lengths;
-    lab_task_options digits = {.problems = {.digits = 1, .sequence = 65}};
+    lab_task_options digits =
+        lab_task_with(lab_task_find("addition"), &(lab_problem_options){.digits = 1, .sequence = 65});
     sums->set(&digits, 5);
-    assert_true(digits.problems.digits == 5 && digits.problems.same_digits && digits.problems.length_mean == 0);
-    lab_task_options strings = {.problems = {.length_mean = 0.5, .length_deviation = 3, .symbols = 4, .sequence = 65}};
+    assert_true(LAB_PROBLEMS(&digits)->digits == 5 && LAB_PROBLEMS(&digits)->same_digits &&
+                LAB_PROBLEMS(&digits)->length_mean == 0);
+    lab_task_options strings =
+        lab_task_with(lab_task_find("addition"),
+                      &(lab_problem_options){.length_mean = 0.5, .length_deviation = 3, .symbols = 4, .sequence = 65});
     sums->set(&strings, 5);
-    assert_true(strings.problems.digits == 0 && !strings.problems.same_digits && strings.problems.length_mean == 5);
-    assert_true(strings.problems.length_deviation == 0 && strings.problems.symbols == 4);
+    assert_true(LAB_PROBLEMS(&strings)->digits == 0 && !LAB_PROBLEMS(&strings)->same_digits &&
+                LAB_PROBLEMS(&strings)->length_mean == 5);
+    assert_true(LAB_PROBLEMS(&strings)->length_deviation == 0 && LAB_PROBLEMS(&strings)->symbols == 4);
 
-    lab_task_options expressions = {.expressions = {.depth = 4, .arguments = 4, .shortest = 9, .longest = 41}};
+    lab_task_options expressions = lab_task_with(
+        lab_task_find("listops"), &(lab_expression_options){.depth = 4, .arguments = 4, .shortest = 9, .longest = 41});
     lab_task_find("listops")->class->lengths->set(&expressions, 61);
-    assert_int_equal(expressions.expressions.shortest, 30);
-    assert_int_equal(expressions.expressions.longest, 62);
-    assert_int_equal(expressions.expressions.depth, 4);
+    assert_int_equal(LAB_EXPRESSIONS(&expressions)->shortest, 30);
+    assert_int_equal(LAB_EXPRESSIONS(&expressions)->longest, 62);
+    assert_int_equal(LAB_EXPRESSIONS(&expressions)->depth, 4);
 
-    lab_task_options own = {.trained = 7}, pictures = {.pictures = {.side = 32, .classes = 3}};
+    lab_task_options own = {.trained = 7}, pictures = lab_task_with(lab_task_find("images"),
+                                                                    &(lab_picture_options){.side = 32, .classes = 3});
     lab_task_find("pairs")->class->lengths->set(&own, 12);
     assert_true(own.within == 12 && own.trained == 7);
     lab_task_find("images")->class->lengths->set(&pictures, 48);
-    assert_true(pictures.pictures.side == 48 && pictures.pictures.classes == 3);
+    assert_true(LAB_PICTURES(&pictures)->side == 48 && LAB_PICTURES(&pictures)->classes == 3);
     for (size_t c = 0; c < lab_class_count(); c++) /* every kind has sizes */
         assert_non_null(lab_class_at(c)->lengths);
 }
@@ -262,53 +279,80 @@ static void other_sizes(void **state) {
 static void windows_of_as_much_text(void **state) {
     (void)state;
     const lab_length_axis *contexts = lab_task_find("text")->class->lengths;
-    const lab_task_options trained = {.text = {.sequence = 129}};
+    const lab_task_options trained = lab_task_with(lab_task_find("text"), &(lab_text_options){.sequence = 129});
     static const size_t cases[][3] = {{128, 10, 10}, {64, 10, 20}, {256, 10, 5}, {256, 9, 5}, {255, 2, 2},
                                       {1, 1, 128},   {127, 1, 2},  {129, 1, 1},  {128, 0, 0}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         lab_task_options other = trained;
         contexts->set(&other, cases[i][0]);
-        assert_int_equal(other.text.sequence, cases[i][0] + 1);
+        assert_int_equal(LAB_TEXT(&other)->sequence, cases[i][0] + 1);
         assert_int_equal(contexts->samples(&trained, &other, cases[i][1]), cases[i][2]);
     }
 }
 
 /* ---- options and what follows from them ---- */
 
+/* What a kind's rows name lies in its own struct, and what it publishes is that struct. */
+static void own_options_have_room(void **state) {
+    (void)state;
+    const size_t first = offsetof(lab_train_config, data.of_kind);
+    for (size_t c = 0; c < lab_class_count(); c++) {
+        const lab_task_class *class = lab_class_at(c);
+        assert_in_range(class->own_size, 1, LAB_KIND_ROOM);
+        for (size_t i = 0; i < class->option_count; i++) {
+            const lab_option *option = &class->options[i];
+            const size_t size = option->type == LAB_OPTION_NAMED ? sizeof(unsigned) : sizeof(uint64_t);
+            if (option->offset >= first && option->offset < first + LAB_KIND_ROOM)
+                assert_true(option->offset + size <= first + class->own_size);
+        }
+        for (size_t i = 0; i < class->task_count; i++) {
+            const lab_task *task = &class->tasks[i];
+            const lab_task_options options = lab_task_default(task), none = {0};
+            const void *expected = task->published != NULL ? task->published : none.of_kind;
+            assert_memory_equal(options.of_kind, expected, class->own_size);
+            assert_memory_equal(options.of_kind + class->own_size, none.of_kind, LAB_KIND_ROOM - class->own_size);
+        }
+    }
+}
+
 static void another_mean_keeps_the_share(void **state) {
     (void)state;
-    lab_train_config config = {.data.words = {.length_mean = 50, .length_deviation = 2, .symbols = 9}};
-    const lab_task_options before = {.words = {.length_mean = 20, .length_deviation = 2}};
+    lab_train_config config = {
+        .data = lab_task_with(lab_task_find("copy"),
+                              &(lab_word_options){.length_mean = 50, .length_deviation = 2, .symbols = 9})};
+    const lab_task_options before =
+        lab_task_with(lab_task_find("copy"), &(lab_word_options){.length_mean = 20, .length_deviation = 2});
     const lab_task_class *words = lab_task_find("copy")->class;
     assert_false(words->changed(&config, "symbols", "9", &before));
-    assert_true(config.data.words.length_deviation == 2);
+    assert_true(LAB_WORDS(&config.data)->length_deviation == 2);
     assert_false(words->changed(&config, "length", "50", &before));
-    assert_true(config.data.words.length_deviation == 5);
+    assert_true(LAB_WORDS(&config.data)->length_deviation == 5);
 }
 
 static void presets(void **state) {
     (void)state;
     const lab_task_class *expressions = lab_task_find("listops")->class;
     const lab_expression_options seed = {.depth = 7, .arguments = 7, .shortest = 250, .longest = 1000};
-    lab_train_config config = {.budget = "paper", .train_samples = 5, .data.expressions = seed};
+    lab_train_config config = {
+        .budget = "paper", .train_samples = 5, .data = lab_task_with(lab_task_find("listops"), &seed)};
     lab_task_options before = config.data;
     assert_false(expressions->changed(&config, "arguments", "9", &before));
     assert_int_equal(config.train_samples, 5);
     assert_false(expressions->changed(&config, "preset", "seed", &before));
     assert_int_equal(config.train_samples, 56000);
     assert_true(expressions->changed(&config, "preset", "lra", &before));
-    assert_int_equal(config.data.expressions.depth, 10);
-    assert_int_equal(config.data.expressions.arguments, 10);
-    assert_int_equal(config.data.expressions.shortest, 500);
-    assert_int_equal(config.data.expressions.longest, 2000);
+    assert_int_equal(LAB_EXPRESSIONS(&config.data)->depth, 10);
+    assert_int_equal(LAB_EXPRESSIONS(&config.data)->arguments, 10);
+    assert_int_equal(LAB_EXPRESSIONS(&config.data)->shortest, 500);
+    assert_int_equal(LAB_EXPRESSIONS(&config.data)->longest, 2000);
     assert_int_equal(config.train_samples, 96000);
     /* One size that was another one is enough. */
-    size_t *const sizes[] = {&before.expressions.depth, &before.expressions.arguments, &before.expressions.shortest,
-                             &before.expressions.longest};
+    size_t *const sizes[] = {&LAB_EXPRESSIONS(&before)->depth, &LAB_EXPRESSIONS(&before)->arguments,
+                             &LAB_EXPRESSIONS(&before)->shortest, &LAB_EXPRESSIONS(&before)->longest};
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        before.expressions = seed;
+        *LAB_EXPRESSIONS(&before) = seed;
         ++*sizes[i];
-        config.data.expressions = seed;
+        *LAB_EXPRESSIONS(&config.data) = seed;
         assert_true(expressions->changed(&config, "preset", "seed", &before));
     }
     /* Samples are the preset's at budget paper, but for a pretrained encoder. */
@@ -340,7 +384,8 @@ static void what_tasks_have_a_use_for(void **state) {
         for (size_t i = 0; i < COUNT(cases); i++)
             assert_int_equal(task->class->uses(task, cases[i].option), cases[i].used[t]);
         for (size_t i = 0; i < COUNT(letters); i++) {
-            const lab_task_options options = {.problems = {.symbols = letters[i]}};
+            const lab_task_options options =
+                lab_task_with(lab_task_find("addition"), &(lab_problem_options){.symbols = letters[i]});
             assert_int_equal(task->class->vocabulary(task, &options), tokens[i][t]);
         }
     }
@@ -388,6 +433,7 @@ int main(void) {
         cmocka_unit_test(words_are_typed),
         cmocka_unit_test(other_sizes),
         cmocka_unit_test(windows_of_as_much_text),
+        cmocka_unit_test(own_options_have_room),
         cmocka_unit_test(another_mean_keeps_the_share),
         cmocka_unit_test(presets),
         cmocka_unit_test(what_tasks_have_a_use_for),

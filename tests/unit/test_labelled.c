@@ -80,12 +80,12 @@ static void test_cuts(void **state) {
                      "a\ty\n");
     lab_task_options options =
         options_of(scratch_path("train.tsv"), scratch_path("train.tsv"), scratch_path("train.tsv"));
-    options.labelled.tokens = LAB_TOKENS_CHARACTERS;
+    LAB_LABELLED(&options)->tokens = LAB_TOKENS_CHARACTERS;
     lab_dataset set = drawn(&options, LAB_SET_TRAIN, 0);
     expect_sample(&set, 0, 4, (const int32_t[]){0, 2, 3, 4}, 0);
     expect_sample(&set, 1, 3, (const int32_t[]){0, 5, 2}, 1); /* what is no UTF-8 stands for itself */
     lab_dataset_destroy(&set);
-    options.labelled.tokens = LAB_TOKENS_BYTES;
+    LAB_LABELLED(&options)->tokens = LAB_TOKENS_BYTES;
     set = drawn(&options, LAB_SET_DEV, 0);
     expect_sample(&set, 0, 5, (const int32_t[]){0, 2 + 'a', 2 + ' ', 2 + 0xc3, 2 + 0xa9}, 0);
     lab_dataset_destroy(&set);
@@ -251,13 +251,13 @@ static void test_names(void **state) {
     expect_names(&kept, (const int32_t[]){0, 1, 2, 3, 4}, 5,
                  (const char *const[]){"start", "unknown", "good", "film", "abcdefghijklmnopqrstuvw"});
     lab_task_options bytes = words;
-    bytes.labelled.tokens = kept.labelled.tokens = LAB_TOKENS_BYTES;
+    LAB_LABELLED(&bytes)->tokens = LAB_LABELLED(&kept)->tokens = LAB_TOKENS_BYTES;
     assert_int_equal(lab_labelled_keep(&bytes, 1, folder, NULL), LOCUS_OK);
     expect_names(&kept, (const int32_t[]){2 + 'a', 2 + '~', 2 + ' ', 2 + '!', 2 + 0x7f, 2, 2 + 0xe9}, 7,
                  (const char *const[]){"a", "~", "x20", "!", "x7F", "x00", "xE9"});
     const lab_task_options ids =
         options_of(scratch_path("zero.jsonl"), scratch_path("zero.jsonl"), scratch_path("zero.jsonl"));
-    kept.labelled.tokens = ids.labelled.tokens;
+    LAB_LABELLED(&kept)->tokens = LAB_LABELLED(&ids)->tokens;
     assert_int_equal(lab_labelled_keep(&ids, 1, folder, NULL), LOCUS_OK);
     expect_names(&kept, (const int32_t[]){2, 0}, 2, (const char *const[]){"0", "start"});
 }
@@ -290,7 +290,7 @@ static void test_typed(void **state) {
     lab_task_options options =
         options_of(scratch_path("ids.jsonl"), scratch_path("ids.jsonl"), scratch_path("ids.jsonl"));
     assert_int_equal(lab_labelled_keep(&options, 1, folder, NULL), LOCUS_OK);
-    kept.labelled.tokens = options.labelled.tokens;
+    LAB_LABELLED(&kept)->tokens = LAB_LABELLED(&options)->tokens;
     expect_typed(&kept, "0 4", NULL, 3, (const int32_t[]){0, 2, 6});
     expect_typed(&kept, " 3,0\t1 \n", NULL, 4, (const int32_t[]){0, 5, 2, 3});
     expect_typed(&kept, "1 5", "'5' is no id: give numbers from 0 to 4 between spaces", 0, NULL);

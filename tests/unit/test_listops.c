@@ -30,10 +30,10 @@ static const lab_task *task(void) {
 
 static lab_task_options options_of(size_t depth, size_t arguments, size_t shortest, size_t longest) {
     lab_task_options options = lab_task_default(task());
-    options.expressions.depth = depth;
-    options.expressions.arguments = arguments;
-    options.expressions.shortest = shortest;
-    options.expressions.longest = longest;
+    LAB_EXPRESSIONS(&options)->depth = depth;
+    LAB_EXPRESSIONS(&options)->arguments = arguments;
+    LAB_EXPRESSIONS(&options)->shortest = shortest;
+    LAB_EXPRESSIONS(&options)->longest = longest;
     return options;
 }
 
@@ -159,7 +159,7 @@ static void values_are_those_of_the_text(void **state) {
 static void parity_is_the_values(void **state) {
     (void)state;
     lab_task_options digit = options_of(5, 5, 10, 100), parity = digit;
-    parity.expressions.asked = LAB_ASKED_PARITY;
+    LAB_EXPRESSIONS(&parity)->asked = LAB_ASKED_PARITY;
     lab_dataset a = draw(&digit, LAB_SET_DEV, 300, 1), b = draw(&parity, LAB_SET_DEV, 300, 1);
     const size_t tokens = a.input_offsets[300];
     assert_memory_equal(a.input_offsets, b.input_offsets, 301 * sizeof *a.input_offsets);
@@ -181,20 +181,20 @@ enum { MOST_LENGTH = 2000 };
  * over n of the n-fold convolution of the level below. */
 static void length_distribution(const lab_task_options *options, double *chances) {
     static double below[MOST_LENGTH], sum[MOST_LENGTH], power[MOST_LENGTH], next[MOST_LENGTH];
-    const size_t end = options->expressions.longest;
+    const size_t end = LAB_EXPRESSIONS(options)->longest;
     memset(below, 0, sizeof below);
     below[1] = 1;
-    for (size_t level = options->expressions.depth - 1; level > 0; level--) {
+    for (size_t level = LAB_EXPRESSIONS(options)->depth - 1; level > 0; level--) {
         memcpy(power, below, sizeof power);
         memset(sum, 0, sizeof sum);
-        for (size_t n = 2; n <= options->expressions.arguments; n++) {
+        for (size_t n = 2; n <= LAB_EXPRESSIONS(options)->arguments; n++) {
             memset(next, 0, sizeof next);
             for (size_t a = 1; a < end; a++)
                 for (size_t b = 1; below[a] > 0 && a + b < end; b++)
                     next[a + b] += below[a] * power[b];
             memcpy(power, next, sizeof power);
             for (size_t l = 0; l < end; l++)
-                sum[l] += next[l] / (double)(options->expressions.arguments - 1);
+                sum[l] += next[l] / (double)(LAB_EXPRESSIONS(options)->arguments - 1);
         }
         memset(below, 0, sizeof below);
         below[1] = 0.75;
@@ -211,7 +211,7 @@ typedef struct moments {
 static moments moments_between(const lab_task_options *options, const double *chances) {
     moments found = {0};
     double squares = 0;
-    for (size_t l = options->expressions.shortest + 1; l < options->expressions.longest; l++) {
+    for (size_t l = LAB_EXPRESSIONS(options)->shortest + 1; l < LAB_EXPRESSIONS(options)->longest; l++) {
         found.share += chances[l];
         found.mean += chances[l] * (double)l;
         squares += chances[l] * (double)l * (double)l;
@@ -225,7 +225,7 @@ static moments moments_between(const lab_task_options *options, const double *ch
 static void check_preset(const lab_listops_preset *preset, size_t samples, double share, double mean) {
     static double chances[MOST_LENGTH];
     const lab_task_options options = options_of(preset->depth, preset->arguments, preset->shortest, preset->longest);
-    const lab_expression_options *sizes = &options.expressions;
+    const lab_expression_options *sizes = LAB_EXPRESSIONS(&options);
     length_distribution(&options, chances);
     const moments exact = moments_between(&options, chances);
     assert_true(fabs(exact.share - share) < 0.05 * share);
@@ -258,8 +258,8 @@ static void check_lengths(const lab_task_options *options, size_t samples) {
     lab_dataset set = draw(options, LAB_SET_TRAIN, samples, 9);
     for (size_t s = 0; s < samples; s++)
         counts[length_of(&set, s)]++;
-    for (size_t l = 0; l < options->expressions.longest; l++) {
-        const double p = l > options->expressions.shortest ? chances[l] / exact.share : 0, n = (double)samples;
+    for (size_t l = 0; l < LAB_EXPRESSIONS(options)->longest; l++) {
+        const double p = l > LAB_EXPRESSIONS(options)->shortest ? chances[l] / exact.share : 0, n = (double)samples;
         assert_true(fabs((double)counts[l] - n * p) <= DEVIATIONS * sqrt(n * p * (1 - p)));
     }
     lab_dataset_destroy(&set);

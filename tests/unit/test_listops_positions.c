@@ -5,6 +5,7 @@
 #include "model/architecture.h"
 #include "model/token_positions.h"
 #include "task/listops/listops.h"
+#include "task/task_class.h"
 #include "train/feed/batch.h"
 #include "train/feed/cut_paths.h"
 #include "train/optimizer.h"
@@ -24,10 +25,10 @@ static lab_dataset draw(size_t samples) {
     locus_error error = {0};
     const lab_task *task = lab_task_find("listops");
     lab_task_options options = lab_task_default(task);
-    options.expressions.depth = 4;
-    options.expressions.arguments = ARITY;
-    options.expressions.shortest = 0;
-    options.expressions.longest = 40;
+    LAB_EXPRESSIONS(&options)->depth = 4;
+    LAB_EXPRESSIONS(&options)->arguments = ARITY;
+    LAB_EXPRESSIONS(&options)->shortest = 0;
+    LAB_EXPRESSIONS(&options)->longest = 40;
     const lab_draw wanted = {task, &options, LAB_SET_TRAIN, samples, 5};
     if (lab_dataset_generate(&set, &wanted, &error) != LOCUS_OK)
         fail_msg("%s", error.message);

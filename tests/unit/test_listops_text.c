@@ -22,11 +22,11 @@ static lab_dataset draw(size_t samples, lab_asked asked) {
     lab_dataset set;
     locus_error error = {0};
     lab_task_options options = lab_task_default(task());
-    options.expressions.depth = 5;
-    options.expressions.arguments = 6;
-    options.expressions.shortest = 0;
-    options.expressions.longest = 120;
-    options.expressions.asked = asked;
+    LAB_EXPRESSIONS(&options)->depth = 5;
+    LAB_EXPRESSIONS(&options)->arguments = 6;
+    LAB_EXPRESSIONS(&options)->shortest = 0;
+    LAB_EXPRESSIONS(&options)->longest = 120;
+    LAB_EXPRESSIONS(&options)->asked = asked;
     const lab_draw wanted = {task(), &options, LAB_SET_TRAIN, samples, 2};
     if (lab_dataset_generate(&set, &wanted, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
@@ -276,7 +276,7 @@ static void parities_are_read(void **state) {
     locus_error error = {0};
     write_set("digits.tsv", &digits);
     write_set("parities.tsv", &parities);
-    options.expressions.asked = LAB_ASKED_PARITY;
+    LAB_EXPRESSIONS(&options)->asked = LAB_ASKED_PARITY;
     assert_int_equal(read_set(&read, scratch_path("digits.tsv"), &options, (lab_draw){0}, NULL), LOCUS_OK);
     assert_same_sets(&parities, &read);
     lab_dataset_destroy(&read);

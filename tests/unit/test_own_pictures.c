@@ -4,6 +4,7 @@
  * and recalled, files that change while the process lasts, and each way in which a folder can be wrong. */
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "task/images/own_pictures.h"
+#include "task/images/picture_options.h"
 #include "task/images/picture_pixels.h"
 #include "task/task_class.h"
 
@@ -61,7 +62,11 @@ static void make_pair(void) {
 }
 
 static lab_task_options options_of(const char *data, const char *dev, const char *test) {
-    return (lab_task_options){.path = data, .dev = dev, .test = test, .pictures.side = 5};
+    lab_task_options options = lab_task_with(lab_task_find("images"), &(lab_picture_options){.side = 5});
+    options.path = data;
+    options.dev = dev;
+    options.test = test;
+    return options;
 }
 
 static locus_status draw(lab_dataset *set, const lab_task_options *options, lab_set which, uint64_t seed,
@@ -166,7 +171,7 @@ static void test_changes(void **state) {
     /* By hashlib: of each set's files in their order the set's number, class and name with the zeros that end them, and
      * the first 8 bytes of the file's SHA-256, the last of them first; of all that SHA-256's first 8 bytes. */
     assert_true(before == UINT64_C(0x561e14835a6db3ae));
-    options.pictures.side = 6; /* is no other data */
+    LAB_PICTURES(&options)->side = 6; /* is no other data */
     assert_int_equal(digest_of(&options), before);
     options.digest = before;
     lab_dataset set = drawn(&options, LAB_SET_TRAIN, 0);

@@ -89,7 +89,7 @@ static void test_cuts(void **state) {
     (void)state;
     put("train.jsonl", "{\"input_text\": \"\xc3\xa9 a\", \"target_text\": \"a\"}\n");
     lab_task_options options = one_file(scratch_path("train.jsonl"));
-    options.pairs.tokens = LAB_TOKENS_CHARACTERS;
+    LAB_PAIRS(&options)->tokens = LAB_TOKENS_CHARACTERS;
     lab_dataset set = drawn(&options, LAB_SET_TRAIN);
     EXPECT(set, input, 0, 2, 3, 4);
     EXPECT(set, target, 0, 4);
@@ -97,7 +97,7 @@ static void test_cuts(void **state) {
     assert_string_equal(text, "\xc3\xa9 a");
     free(text);
     lab_dataset_destroy(&set);
-    options.pairs.tokens = LAB_TOKENS_BYTES;
+    LAB_PAIRS(&options)->tokens = LAB_TOKENS_BYTES;
     set = drawn(&options, LAB_SET_DEV);
     EXPECT(set, input, 0, 2 + 0xc3, 2 + 0xa9, 2 + ' ', 2 + 'a');
     lab_dataset_destroy(&set);
@@ -132,7 +132,7 @@ static void test_ids(void **state) {
 
 /* Fed with its own symbols each target grows to what it was. */
 static void expect_growth(const lab_dataset *set, lab_order order) {
-    lab_task_options options = {.pairs.arity = 2, .pairs.order = order};
+    lab_task_options options = lab_task_with(lab_task_find("pairs"), &(lab_pair_options){.arity = 2, .order = order});
     size_t limits[8];
     for (size_t s = 0; s < set->samples; s++)
         limits[s] = set->target_offsets[s + 1] - set->target_offsets[s];
@@ -410,10 +410,10 @@ static void test_written(void **state) {
     lab_task_options options = one_file(scratch_path("train.jsonl"));
     expect_words(&options, false, 5, (const size_t[]){0, 1, 2, 3, 4},
                  (const char *const[]){"<start>", "\xef\xbf\xbd", "b", "a", "<end>", NULL});
-    options.pairs.tokens = LAB_TOKENS_CHARACTERS;
+    LAB_PAIRS(&options)->tokens = LAB_TOKENS_CHARACTERS;
     expect_words(&options, true, 6, (const size_t[]){0, 1, 2, 3, 4, 5},
                  (const char *const[]){"<start>", "\xef\xbf\xbd", "b", " ", "a", "<end>", NULL});
-    options.pairs.tokens = LAB_TOKENS_BYTES;
+    LAB_PAIRS(&options)->tokens = LAB_TOKENS_BYTES;
     expect_words(&options, true, 259, (const size_t[]){0, 1, 2 + 'a', 2 + 0xff, 258},
                  (const char *const[]){"<start>", "\xef\xbf\xbd", "a", "\xff", "<end>", NULL});
     put("zero.jsonl", "{\"input\": [3, 0], \"target\": []}\n");

@@ -111,7 +111,7 @@ static void test_numbers_of_all_sizes(void **state) {
     char text[MOST_TEXT];
     for (size_t digits = 1; digits <= 18; digits++) {
         size_t most = 0;
-        options.problems.digits = digits;
+        LAB_PROBLEMS(&options)->digits = digits;
         lab_dataset set = draw("addition", &options, 300, 1);
         for (size_t s = 0; s < set.samples; s++) {
             sum_read sum;
@@ -151,9 +151,9 @@ static void test_suffixes(void **state) {
 static void test_lengths(void **state) {
     (void)state;
     lab_task_options options = defaults("substring-index");
-    options.problems.length_mean = 40;
-    options.problems.length_deviation = 6;
-    options.problems.symbols = 3;
+    LAB_PROBLEMS(&options)->length_mean = 40;
+    LAB_PROBLEMS(&options)->length_deviation = 6;
+    LAB_PROBLEMS(&options)->symbols = 3;
     lab_dataset set = draw("substring-index", &options, 5000, 0);
     double sum = 0, squares = 0;
     char text[MOST_TEXT];
@@ -169,7 +169,7 @@ static void test_lengths(void **state) {
     double mean = sum / 5000, deviation = sqrt(squares / 5000 - mean * mean);
     assert_true(fabs(mean - 39.5) < 0.35 && fabs(deviation - sqrt(36 + 1.0 / 12)) < 0.25);
     lab_dataset_destroy(&set);
-    options.problems.length_mean = options.problems.length_deviation =
+    LAB_PROBLEMS(&options)->length_mean = LAB_PROBLEMS(&options)->length_deviation =
         1.0; /* most are below 1 before they are raised to it */
     set = draw("substring-index", &options, 500, 0);
     for (size_t s = 0; s < set.samples; s++) {
@@ -214,8 +214,8 @@ static void test_search(void **state) {
     char text[MOST_TEXT];
     for (size_t p = 0; p < 6; p++) {
         for (size_t l = 0; l < 5; l++) {
-            options.problems.length_mean = (double)pieces[p];
-            options.problems.sequence = lengths[l];
+            LAB_PROBLEMS(&options)->length_mean = (double)pieces[p];
+            LAB_PROBLEMS(&options)->sequence = lengths[l];
             lab_dataset set = open_set("substring-search", &options, LAB_SET_DEV, 20, p);
             for (uint64_t i = 0; i < 20; i++) {
                 read_text("substring-search", &set, i, text);
@@ -234,8 +234,8 @@ static void test_search_draws(void **state) {
     lab_task_options options = defaults("substring-search");
     size_t begins[33] = {0}, letters[26] = {0};
     char text[MOST_TEXT], before[MOST_TEXT], wanted[17];
-    options.problems.symbols = 26; /* what looks the same is the same */
-    options.problems.sequence = 66;
+    LAB_PROBLEMS(&options)->symbols = 26; /* what looks the same is the same */
+    LAB_PROBLEMS(&options)->sequence = 66;
     lab_dataset set = open_set("substring-search", &options, LAB_SET_TEST, 0, 9);
     for (uint64_t i = 0; i < 6600; i++) {
         read_text("substring-search", &set, i, text);
@@ -276,7 +276,7 @@ static void test_sequences(void **state) {
     for (size_t t = 0; t < 3; t++) {
         const lab_task_options options = defaults(names[t]);
         lab_task_options long_options = options;
-        long_options.problems.sequence = 2000;
+        LAB_PROBLEMS(&long_options)->sequence = 2000;
         lab_dataset set = open_set(names[t], &options, LAB_SET_TRAIN, 100, 2), pairs = draw(names[t], &options, 100, 2);
         lab_dataset more = open_set(names[t], &long_options, LAB_SET_TRAIN, 0, 2);
         assert_int_equal(set.samples, 100);
@@ -392,28 +392,30 @@ static void test_refusals(void **state) {
     (void)state;
     const struct {
         const char *task, *argument;
-        lab_task_options options;
+        lab_problem_options of;
     } bad[] = {
-        {"addition", "digits", {.problems = {.digits = 0, .sequence = 641}}},
-        {"addition", "digits", {.problems = {.digits = 19, .sequence = 641}}},
-        {"addition", "sequence", {.problems = {.digits = 8, .sequence = 1}}},
-        {"substring-index", "length", {.problems = {.length_mean = 0, .symbols = 26, .sequence = 641}}},
-        {"substring-index", "length", {.problems = {.length_mean = 4097, .symbols = 26, .sequence = 641}}},
-        {"substring-index", "length", {.problems = {.length_mean = (double)NAN, .symbols = 26, .sequence = 641}}},
-        {"substring-index", "length-deviation", {.problems = {13, 14, .symbols = 26, .sequence = 641}}},
-        {"substring-index", "length-deviation", {.problems = {4000, 100, .symbols = 26, .sequence = 641}}},
-        {"substring-index", "length-deviation", {.problems = {13, -1, .symbols = 26, .sequence = 641}}},
-        {"substring-index", "symbols", {.problems = {13, 0, .symbols = 27, .sequence = 641}}},
-        {"substring-search", "symbols", {.problems = {16, 0, .symbols = 0, .sequence = 513}}},
-        {"substring-search", "length", {.problems = {16.5, 0, .symbols = 4, .sequence = 513}}},
-        {"substring-search", "length", {.problems = {0, 0, .symbols = 4, .sequence = 513}}},
-        {"substring-search", "length-deviation", {.problems = {16, 1, .symbols = 4, .sequence = 513}}},
-        {"substring-search", "sequence", {.problems = {16, 0, .symbols = 4, .sequence = 1000001}}},
+        {"addition", "digits", {.digits = 0, .sequence = 641}},
+        {"addition", "digits", {.digits = 19, .sequence = 641}},
+        {"addition", "sequence", {.digits = 8, .sequence = 1}},
+        {"substring-index", "length", {.length_mean = 0, .symbols = 26, .sequence = 641}},
+        {"substring-index", "length", {.length_mean = 4097, .symbols = 26, .sequence = 641}},
+        {"substring-index", "length", {.length_mean = (double)NAN, .symbols = 26, .sequence = 641}},
+        {"substring-index", "length-deviation", {13, 14, .symbols = 26, .sequence = 641}},
+        {"substring-index", "length-deviation", {4000, 100, .symbols = 26, .sequence = 641}},
+        {"substring-index", "length-deviation", {13, -1, .symbols = 26, .sequence = 641}},
+        {"substring-index", "symbols", {13, 0, .symbols = 27, .sequence = 641}},
+        {"substring-search", "symbols", {16, 0, .symbols = 0, .sequence = 513}},
+        {"substring-search", "length", {16.5, 0, .symbols = 4, .sequence = 513}},
+        {"substring-search", "length", {0, 0, .symbols = 4, .sequence = 513}},
+        {"substring-search", "length-deviation", {16, 1, .symbols = 4, .sequence = 513}},
+        {"substring-search", "sequence", {16, 0, .symbols = 4, .sequence = 1000001}},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         lab_dataset set;
         locus_error error = {0};
-        const lab_draw wanted = {lab_task_find(bad[i].task), &bad[i].options, LAB_SET_TRAIN, 3, 0};
+        const lab_task *task = lab_task_find(bad[i].task);
+        const lab_task_options options = lab_task_with(task, &bad[i].of);
+        const lab_draw wanted = {task, &options, LAB_SET_TRAIN, 3, 0};
         assert_int_equal(lab_dataset_generate(&set, &wanted, &error), LOCUS_ERROR_ARGUMENT);
         assert_string_equal(error.argument, bad[i].argument);
         assert_int_equal(lab_dataset_sequences(&set, &wanted, &error), LOCUS_ERROR_ARGUMENT);

@@ -165,7 +165,7 @@ static void test_characters(void **state) {
         assert_int_equal(lab_problem_token(task, &options, '\0'), -1);
     }
     lab_task_options more = defaults("substring-search");
-    more.problems.symbols = 26;
+    LAB_PROBLEMS(&more)->symbols = 26;
     assert_int_equal(lab_task_vocabulary(lab_task_find("substring-search"), &more), 27);
     assert_int_equal(lab_problem_token(lab_task_find("substring-search"), &more, 'z'), 26);
 }

@@ -169,8 +169,9 @@ static void sections_are_never_mixed(void **state) {
     assert_int_equal(rope->steps_to_99.count, 0);
     assert_int_equal(copy->rows[2].steps_to_99.count, 1);
     assert_true(copy->rows[2].steps_to_99.mean == 100);
-    assert_true(rope->published != NULL && fabs(rope->published->accuracy - 0.9999) < 1e-12);
-    assert_null(none->published);
+    assert_true(rope->published[LAB_SPAN_FULL] != NULL &&
+                fabs(rope->published[LAB_SPAN_FULL]->accuracy - 0.9999) < 1e-12);
+    assert_null(none->published[LAB_SPAN_FULL]);
     for (size_t i = 0; i < summary.section_count; i++) {
         for (size_t j = 0; j < summary.sections[i].row_count; j++) {
             const lab_summary_row *row = &summary.sections[i].rows[j];

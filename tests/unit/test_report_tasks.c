@@ -12,6 +12,9 @@
 #include "page/page.h"
 #include "page/report.h"
 #include "report/tables/summary.h"
+#include "task/listops/listops.h"
+#include "task/problem.h"
+#include "task/text_task.h"
 #include "train/configuration/config.h"
 #include "train/train.h"
 #include "unit/scratch_folder.h"
@@ -74,9 +77,9 @@ static void put_scores(lab_store *store, int64_t run, const made_row *row, doubl
 static void put_sizes(lab_train_config *config) {
     lab_task_options *data = &config->data;
     if (config->task->class->classes != NULL) {
-        data->expressions.shortest = 9;
-        data->expressions.longest = 41;
-        data->expressions.depth = data->expressions.arguments = 4;
+        LAB_EXPRESSIONS(data)->shortest = 9;
+        LAB_EXPRESSIONS(data)->longest = 41;
+        LAB_EXPRESSIONS(data)->depth = LAB_EXPRESSIONS(data)->arguments = 4;
         return;
     }
     config->model.decoder_layers = 2;
@@ -85,11 +88,11 @@ static void put_sizes(lab_train_config *config) {
     config->test_samples = 32;
     config->greedy_samples = config->greedy_samples > 0 ? 32 : 0;
     if (config->task->characters == NULL)
-        data->text = (lab_text_options){.symbols = 8000, .sequence = 129};
-    else if (data->problems.digits > 0)
-        data->problems = (lab_problem_options){.digits = 2, .sequence = 129};
+        *LAB_TEXT(data) = (lab_text_options){.symbols = 8000, .sequence = 129};
+    else if (LAB_PROBLEMS(data)->digits > 0)
+        *LAB_PROBLEMS(data) = (lab_problem_options){.digits = 2, .sequence = 129};
     else
-        data->problems = (lab_problem_options){.length_mean = 6, .symbols = 4, .sequence = 129};
+        *LAB_PROBLEMS(data) = (lab_problem_options){.length_mean = 6, .symbols = 4, .sequence = 129};
 }
 
 static void insert(lab_store *store, const made_row *row, uint64_t seed) {
@@ -98,7 +101,7 @@ static void insert(lab_store *store, const made_row *row, uint64_t seed) {
     OK(lab_train_config_budget(&config, lab_task_find(row->task), "smoke", LAB_SETUP_PAPER, &failed));
     config.encoding = config.model.encoding = row->encoding;
     if (config.task->class->classes != NULL)
-        config.data.expressions.asked = row->asked;
+        LAB_EXPRESSIONS(&config.data)->asked = row->asked;
     put_sizes(&config);
     config.seed = seed;
     lab_config_fill(&config);

@@ -263,7 +263,7 @@ static void orders_never_mix(void **state) {
     const lab_summary_row *here = &breadth->rows[1], *there = &depth->rows[0];
     assert_string_equal(here->encoding, tree_algebraic);
     assert_string_equal(there->encoding, tree_algebraic);
-    assert_true(here->published != NULL && there->published != NULL);
+    assert_true(here->published[LAB_SPAN_FULL] != NULL && there->published[LAB_SPAN_FULL] != NULL);
     assert_int_equal(here->colour, there->colour);
     assert_int_equal(here->mark, there->mark);
     for (size_t s = 0; s < summary.section_count; s++) {
@@ -271,8 +271,8 @@ static void orders_never_mix(void **state) {
             for (size_t j = 0; j < i; j++)
                 assert_int_not_equal(summary.sections[s].rows[i].mark, summary.sections[s].rows[j].mark);
     }
-    near(here->published->accuracy, 0.9906);
-    near(there->published->accuracy, 0.9970);
+    near(here->published[LAB_SPAN_FULL]->accuracy, 0.9906);
+    near(there->published[LAB_SPAN_FULL]->accuracy, 0.9970);
     near(here->scores[0].mean, 0.97);
     near(there->scores[0].mean, 0.90);
     assert_int_equal(depth->rows[2].done, 0);
@@ -317,9 +317,9 @@ static void best_epochs(void **state) {
     near(lab_summary_named(section, row, "accuracy_half")->mean, 0.8 * 0.6);
     near(lab_summary_named(section, row, "accuracy")->mean, 0.6);
     near(lab_summary_named(section, row, "accuracy_last")->mean, 0.95 * 0.6);
-    assert_true(row->published_half != NULL && row->published != NULL);
-    near(row->published_half->accuracy, 0.9157);
-    near(row->published->accuracy, 0.9279);
+    assert_true(row->published[LAB_SPAN_HALF] != NULL && row->published[LAB_SPAN_FULL] != NULL);
+    near(row->published[LAB_SPAN_HALF]->accuracy, 0.9157);
+    near(row->published[LAB_SPAN_FULL]->accuracy, 0.9279);
     assert_int_equal(lab_summary_score(section, &section->rows[2])->count, 0); /* stopped */
     assert_true(lab_summary_shared_machine(&summary, section));
     assert_false(lab_summary_shared_machine(&summary, find(&summary, "tree-copy, breadth first")));

@@ -7,6 +7,11 @@
 #include <cmocka.h>
 
 #include "report/reproduction/reproduction_result.h"
+#include "task/listops/listops.h"
+#include "task/task_class.h"
+#include "task/text_task.h"
+#include "task/tree_task.h"
+#include "task/word_task.h"
 #include "train/configuration/config.h"
 #include "unit/scratch_folder.h"
 #include "unit/small_text.h"
@@ -36,9 +41,15 @@ static void assert_specs(const lab_scheme_request *request, const char *const *s
 
 static void test_schemes(void **state) {
     (void)state;
-    const lab_train_config words = {.task = lab_task_find("copy"), .data.words = {.length_mean = 20, .symbols = 20}};
-    const lab_train_config trees = {.task = lab_task_find("tree-copy"), .data.trees = {.depth_mean = 7, .arity = 2}};
-    const lab_train_config wide = {.task = lab_task_find("tree-copy"), .data.trees = {.depth_mean = 5, .arity = 3}};
+    const lab_train_config words = {
+        .task = lab_task_find("copy"),
+        .data = lab_task_with(lab_task_find("copy"), &(lab_word_options){.length_mean = 20, .symbols = 20})};
+    const lab_train_config trees = {
+        .task = lab_task_find("tree-copy"),
+        .data = lab_task_with(lab_task_find("tree-copy"), &(lab_tree_options){.depth_mean = 7, .arity = 2})};
+    const lab_train_config wide = {
+        .task = lab_task_find("tree-copy"),
+        .data = lab_task_with(lab_task_find("tree-copy"), &(lab_tree_options){.depth_mean = 5, .arity = 3})};
     const lab_train_config images = {.task = lab_task_find("cifar10")};
     lab_scheme_request request = {.class = words.task->class, .config = &words};
     assert_specs(&request, (const char *const[]){"sinusoidal", "relative(window=20)", "rope",
@@ -69,10 +80,13 @@ static void test_schemes(void **state) {
 static void test_decoder_schemes(void **state) {
     (void)state;
     const lab_train_config problems = {.task = lab_task_find("addition")}, text = {.task = lab_task_find("text")};
-    const lab_train_config trees = {.task = lab_task_find("tree-copy"), .data.trees = {.depth_mean = 5, .arity = 2}};
+    const lab_train_config trees = {
+        .task = lab_task_find("tree-copy"),
+        .data = lab_task_with(lab_task_find("tree-copy"), &(lab_tree_options){.depth_mean = 5, .arity = 2})};
     const lab_train_config expressions = {
         .task = lab_task_find("listops"),
-        .data.expressions = {.arguments = 7, .depth = 6, .shortest = 250, .longest = 1000}};
+        .data = lab_task_with(lab_task_find("listops"),
+                              &(lab_expression_options){.arguments = 7, .depth = 6, .shortest = 250, .longest = 1000})};
     lab_scheme_request request = {.class = problems.task->class, .config = &problems};
     assert_specs(&request, (const char *const[]){"rope", "rope(values=on)", NULL});
     request.more = true;
@@ -104,7 +118,9 @@ static void test_decoder_schemes(void **state) {
 /* Rows of the published table stay what they are when the others of the pairs are there. */
 static void test_places(void **state) {
     (void)state;
-    const lab_train_config data = {.task = lab_task_find("tree-copy"), .data.trees = {.depth_mean = 5, .arity = 2}};
+    const lab_train_config data = {
+        .task = lab_task_find("tree-copy"),
+        .data = lab_task_with(lab_task_find("tree-copy"), &(lab_tree_options){.depth_mean = 5, .arity = 2})};
     lab_scheme_request request = {.class = data.task->class, .config = &data, .decay = LAB_DECAY_BOTH};
     lab_scheme both[LAB_MOST_SCHEMES], published[LAB_MOST_SCHEMES];
     size_t count = lab_schemes(&request, both), kept = 0;
@@ -240,7 +256,7 @@ static void test_measures(void **state) {
             assert_int_equal(table.columns[i].measure, expected[i].measure);
             assert_true(expected[i].measure != LAB_MEASURE_SOLVED || table.columns[i].config.greedy_samples > 0);
         }
-        assert_int_equal(table.columns[3].config.data.text.symbols, 256);
+        assert_int_equal(LAB_TEXT(&table.columns[3].config.data)->symbols, 256);
         assert_true(table.columns[3].config.data.digest != 0);
     }
     make(&(lab_reproduction_request){.table = "listops", .budget = "quick"});

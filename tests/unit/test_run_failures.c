@@ -2,6 +2,9 @@
 /* What fails around a run is told, whole, and loses nothing: a store without one of its tables, a row, curve or score
  * that cannot be written, something else where a run's files belong. Afterwards the same training comes to the end that
  * an undisturbed one has. */
+#include "task/problem.h"
+#include "task/tree_task.h"
+#include "task/word_task.h"
 #include "train/configuration/budgets.h"
 #include "train/configuration/config.h"
 #include "train/outcome.h"
@@ -285,9 +288,9 @@ static lab_train_config tiny(const char *task) {
     config.model.dim = config.model.feed_forward = 16;
     config.model.heads = 2;
     config.model.encoder_layers = config.model.decoder_layers = 1;
-    config.data.words.length_mean = 4;
-    config.data.words.length_deviation = 1;
-    config.data.trees.depth_mean = 2;
+    LAB_WORDS(&config.data)->length_mean = 4;
+    LAB_WORDS(&config.data)->length_deviation = 1;
+    LAB_TREES(&config.data)->depth_mean = 2;
     config.train_samples = 16;
     config.dev_samples = config.test_samples = 8;
     config.greedy_samples = 2;
@@ -576,8 +579,8 @@ static void assert_refused(scene *on, locus_status wanted, const char *argument,
 static void trainings_that_cannot_begin(void **state) {
     (void)state;
     scene on = {.request = {.config = tiny("copy"), .name = "begun"}};
-    on.request.config.data.words.length_mean = 4;
-    on.request.config.data.words.length_deviation = 0;
+    LAB_WORDS(&on.request.config.data)->length_mean = 4;
+    LAB_WORDS(&on.request.config.data)->length_deviation = 0;
     on.request.config.encoding = "learned(size=4)";
     assert_refused(&on, LOCUS_ERROR_POSITION, "encoding",
                    "a test sample has 5 tokens: position 4 of token 4 is outside the learned table of 4 rows (0 … 3): "
@@ -600,7 +603,7 @@ static void trainings_that_cannot_begin(void **state) {
                      LOCUS_OK);
     scene sums = {.request = {.config = tiny("addition"), .name = "summed"}};
     sums.request.config.data = fresh.data;
-    sums.request.config.data.problems.sequence = 30;
+    LAB_PROBLEMS(&sums.request.config.data)->sequence = 30;
     sums.request.config.model.encoder_layers = 0;
     sums.request.config.test_length_count = 0;
     sums.request.config.encoding = "learned(size=12)";
@@ -693,8 +696,8 @@ static void lengths_out_of_reach(void **state) {
                                 "'size' or move the positions; test:9: position 7 of token 7 is outside the learned "
                                 "table of 7 rows (0 … 6): raise 'size' or move the positions";
     scene on = {.request = {.config = tiny("copy"), .name = "short"}};
-    on.request.config.data.words.length_mean = 4;
-    on.request.config.data.words.length_deviation = 0;
+    LAB_WORDS(&on.request.config.data)->length_mean = 4;
+    LAB_WORDS(&on.request.config.data)->length_deviation = 0;
     on.request.config.encoding = "learned(size=7)";
     on.request.config.test_lengths[0] = 8;
     on.request.config.test_lengths[1] = 3;

@@ -5,6 +5,9 @@
 #include "samples/expression_lines.h"
 #include "samples/picture_classes.h"
 #include "samples/sample_lines.h"
+#include "task/problem.h"
+#include "task/task_class.h"
+#include "task/text_task.h"
 #include "train/configuration/budgets.h"
 #include "train/configuration/config.h"
 #include "unit/scratch_folder.h"
@@ -218,7 +221,7 @@ static lab_train_config decoder(const char *task, const char *encoding) {
     config.model.heads = 2;
     config.model.decoder_layers = 1;
     if (config.task->characters == NULL)
-        config.data.text.symbols = 256;
+        LAB_TEXT(&config.data)->symbols = 256;
     lab_config_fill(&config);
     return config;
 }
@@ -228,9 +231,9 @@ static void expect_limit(const char *task, const char *encoding, size_t sequence
                          size_t limit, const char *says) {
     lab_train_config config = decoder(task, encoding);
     if (config.task->characters != NULL)
-        config.data.problems.sequence = sequence;
+        LAB_PROBLEMS(&config.data)->sequence = sequence;
     else
-        config.data.text.sequence = sequence;
+        LAB_TEXT(&config.data)->sequence = sequence;
     lab_answering answering = {.config = &config, .writing = writing_of(task), .most = most};
     locus_error error = {0};
     answering.writing.vocabulary = config.model.vocabulary;

@@ -10,6 +10,7 @@
 
 #include "report/tables/published.h"
 #include "task/task_class.h"
+#include "task/word_task.h"
 
 #include <math.h>
 #include <string.h>
@@ -83,7 +84,8 @@ static void test_moments(void **state) {
 
 static void test_lengths_at_least_one(void **state) {
     (void)state;
-    lab_task_options options = {.words.length_mean = 1.0, .words.length_deviation = 1.0, .words.symbols = 2};
+    lab_task_options options = lab_task_with(
+        lab_task_find("copy"), &(lab_word_options){.length_mean = 1.0, .length_deviation = 1.0, .symbols = 2});
     lab_dataset set = draw("copy", options, LAB_SET_TRAIN, 500, 0);
     size_t ones = 0;
     for (size_t s = 0; s < set.samples; s++) {
@@ -96,7 +98,8 @@ static void test_lengths_at_least_one(void **state) {
 
 static void test_chance(void **state) {
     (void)state;
-    const lab_task_options options = {.words.length_mean = 10.0, .words.symbols = 1};
+    const lab_task_options options =
+        lab_task_with(lab_task_find("copy"), &(lab_word_options){.length_mean = 10.0, .symbols = 1});
     lab_dataset set = draw("copy", options, LAB_SET_TRAIN, 7, 0); /* 10 times symbol 1, then the end */
     assert_true(fabs(lab_dataset_chance(&set, 3) - 10.0 / 11.0) < 1e-12);
     lab_dataset_destroy(&set);
@@ -104,16 +107,16 @@ static void test_chance(void **state) {
 
 static void test_refusals(void **state) {
     (void)state;
-    const lab_task_options bad[] = {
-        {.words.length_mean = 0.0, .words.symbols = 20},
-        {.words.length_mean = (double)NAN, .words.length_deviation = 1.0, .words.symbols = 20},
-        {.words.length_mean = 10.0, .words.length_deviation = -1.0, .words.symbols = 20},
-        {.words.length_mean = 10.0, .words.length_deviation = 11.0, .words.symbols = 20},
-        {.words.length_mean = 10.0, .words.length_deviation = 1.0}};
+    const lab_word_options bad[] = {{.length_mean = 0.0, .symbols = 20},
+                                    {.length_mean = (double)NAN, .length_deviation = 1.0, .symbols = 20},
+                                    {.length_mean = 10.0, .length_deviation = -1.0, .symbols = 20},
+                                    {.length_mean = 10.0, .length_deviation = 11.0, .symbols = 20},
+                                    {.length_mean = 10.0, .length_deviation = 1.0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         lab_dataset set;
         locus_error error = {0};
-        const lab_draw wanted = {lab_task_find("copy"), &bad[i], LAB_SET_TRAIN, 3, 0};
+        const lab_task_options options = lab_task_with(lab_task_find("copy"), &bad[i]);
+        const lab_draw wanted = {lab_task_find("copy"), &options, LAB_SET_TRAIN, 3, 0};
         assert_int_equal(lab_dataset_generate(&set, &wanted, &error), LOCUS_ERROR_ARGUMENT);
         assert_true(error.message[0] != '\0');
         assert_null(set.input);
@@ -123,7 +126,8 @@ static void test_refusals(void **state) {
     for (size_t i = 0; i < 2; i++) {
         lab_dataset set, empty;
         locus_error error = {0};
-        const lab_draw wanted = {lab_task_find(names[i]), &bad[0], LAB_SET_TRAIN, 3, 0};
+        const lab_task_options none = {0};
+        const lab_draw wanted = {lab_task_find(names[i]), &none, LAB_SET_TRAIN, 3, 0};
         memset(&set, 7, sizeof set);
         memset(&empty, 0, sizeof empty);
         assert_non_null(wanted.task);

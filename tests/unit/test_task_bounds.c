@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Options of drawn samples: each as small and as large as it may be gives a sample, one beyond is refused in a whole
  * sentence; and trees that are none. */
+#include "task/listops/listops.h"
+#include "task/problem.h"
 #include "task/symbol_tree.h"
 #include "task/task_class.h"
 #include "task/tree_random.h"
+#include "task/tree_task.h"
+#include "task/word_task.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +51,8 @@ static void words(void **state) {
         {10, 1, 1000001, "symbols", "1000001 symbols: give 1 to 1000000"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const lab_task_options options = {.words = {cases[i].mean, cases[i].deviation, .symbols = cases[i].symbols}};
+        const lab_task_options options = lab_task_with(
+            lab_task_find("copy"), &(lab_word_options){cases[i].mean, cases[i].deviation, .symbols = cases[i].symbols});
         expect("copy", &options, cases[i].argument, cases[i].says);
     }
 }
@@ -82,16 +87,17 @@ static void trees(void **state) {
         {"tree-ops", 1, 0, 130, 2, "symbols", "130 symbols: tree-ops has 128, each with its meaning"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const lab_task_options options = {.trees = {.depth_mean = cases[i].mean,
-                                                    .depth_deviation = cases[i].deviation,
-                                                    .symbols = cases[i].symbols,
-                                                    .arity = cases[i].arity}};
+        const lab_task_options options =
+            lab_task_with(lab_task_find("tree-copy"), &(lab_tree_options){.depth_mean = cases[i].mean,
+                                                                          .depth_deviation = cases[i].deviation,
+                                                                          .symbols = cases[i].symbols,
+                                                                          .arity = cases[i].arity});
         expect(cases[i].task, &options, cases[i].argument, cases[i].says);
     }
     lab_task_options options = lab_task_default(lab_task_find("tree-copy"));
     char says[200];
-    options.trees.depth_mean = 60;
-    options.trees.depth_deviation = 5;
+    LAB_TREES(&options)->depth_mean = 60;
+    LAB_TREES(&options)->depth_deviation = 5;
     snprintf(
         says, sizeof says,
         "trees of depth 90, six deviations above the mean, have %.3g nodes on the average, more than 1000000: give "
@@ -176,7 +182,7 @@ static void problems(void **state) {
          "sequences of 1 characters: give 2 to 1000000"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const lab_task_options options = {.problems = cases[i].of};
+        const lab_task_options options = lab_task_with(lab_task_find("addition"), &cases[i].of);
         expect(cases[i].task, &options, cases[i].argument, cases[i].says);
     }
 }
@@ -210,8 +216,9 @@ static void expressions(void **state) {
         {1, 7, 1, 9, "shortest", NONE("1", "7", "1", "9") "1"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const lab_task_options options = {
-            .expressions = {cases[i].depth, cases[i].arguments, cases[i].shortest, cases[i].longest, LAB_ASKED_DIGIT}};
+        const lab_task_options options = lab_task_with(
+            lab_task_find("listops"), &(lab_expression_options){cases[i].depth, cases[i].arguments, cases[i].shortest,
+                                                                cases[i].longest, LAB_ASKED_DIGIT});
         expect("listops", &options, cases[i].argument, cases[i].says);
     }
 }

@@ -538,11 +538,11 @@ static void write_folder(const char *name, const int32_t *tokens, size_t count) 
 static void open_windows(lab_dataset *set, const char *folder, size_t sequence, lab_set which) {
     lab_task_options options = lab_task_default(text_task());
     locus_error error = {0};
-    assert_int_equal(options.text.sequence, 513);
+    assert_int_equal(LAB_TEXT(&options)->sequence, 513);
     if (lab_text_describe(folder, &options, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
     assert_int_equal(lab_task_vocabulary(text_task(), &options), 300);
-    options.text.sequence = sequence;
+    LAB_TEXT(&options)->sequence = sequence;
     const lab_draw draw_all = {text_task(), &options, which, 0, 0};
     if (lab_dataset_sequences(set, &draw_all, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
@@ -589,7 +589,7 @@ static void sets_and_samples_are_chosen(void **state) {
 
     lab_task_options options = lab_task_default(text_task());
     options.path = scratch_path("chosen");
-    options.text.sequence = 10;
+    LAB_TEXT(&options)->sequence = 10;
     lab_draw draw_some = {text_task(), &options, LAB_SET_TRAIN, 4, 0};
     assert_int_equal(lab_dataset_sequences(&set, &draw_some, &error), LOCUS_OK);
     assert_int_equal(set.sequences.count, 4);
@@ -600,10 +600,10 @@ static void sets_and_samples_are_chosen(void **state) {
     assert_int_equal(lab_dataset_sequences(&set, &draw_some, &error), LOCUS_ERROR_ARGUMENT);
     expect_line(&error, "12 sequences of 10 tokens: the train set in");
     assert_string_equal(error.argument, "n");
-    draw_some.samples = 0, options.text.sequence = 1;
+    draw_some.samples = 0, LAB_TEXT(&options)->sequence = 1;
     assert_int_equal(lab_dataset_sequences(&set, &draw_some, &error), LOCUS_ERROR_ARGUMENT);
     assert_string_equal(error.argument, "sequence");
-    options.text.sequence = 10;
+    LAB_TEXT(&options)->sequence = 10;
     assert_int_equal(lab_dataset_generate(&set, &draw_some, &error), LOCUS_ERROR_UNSUPPORTED);
     free(tokens);
 }
@@ -642,7 +642,7 @@ static void another_text_is_another_task(void **state) {
     assert_ptr_equal(options.path, path);
     assert_true(options.digest ==
                 joined_digest((const char *[3]){"one/train.tokens", "one/dev.tokens", "one/test.tokens"}));
-    assert_int_equal(options.text.symbols, 300);
+    assert_int_equal(LAB_TEXT(&options)->symbols, 300);
     assert_int_equal(lab_text_describe(scratch_path("two"), &same, &error), LOCUS_OK);
     assert_true(options.digest == same.digest);
     tokens[4] = (tokens[4] + 1) % 300; /* of the dev set */

@@ -4,6 +4,8 @@
 #include "io/file.h"
 #include "model/architecture.h"
 #include "sanitized.h"
+#include "task/task_class.h"
+#include "task/word_task.h"
 #include "threads_only.h"
 #include "train/checkpoint.h"
 #include "train/configuration/config.h"
@@ -64,9 +66,9 @@ static lab_train_config tiny(void) {
     config.model.heads = 2;
     config.model.feed_forward = 32;
     config.model.encoder_layers = config.model.decoder_layers = 1;
-    config.data.words.length_mean = 6.0;
-    config.data.words.length_deviation = 1.0;
-    config.data.words.symbols = 5;
+    LAB_WORDS(&config.data)->length_mean = 6.0;
+    LAB_WORDS(&config.data)->length_deviation = 1.0;
+    LAB_WORDS(&config.data)->symbols = 5;
     config.train_samples = 70;
     config.dev_samples = 20;
     config.test_samples = 20;
@@ -536,7 +538,8 @@ static void test_batches(void **state) {
     (void)state;
     lab_dataset set;
     locus_error error;
-    lab_task_options options = {.words = {.length_mean = 6.0, .length_deviation = 2.0, .symbols = 20}};
+    lab_task_options options = lab_task_with(
+        lab_task_find("copy"), &(lab_word_options){.length_mean = 6.0, .length_deviation = 2.0, .symbols = 20});
     const lab_draw draw = {lab_task_find("copy"), &options, LAB_SET_TRAIN, 21, 0};
     assert_int_equal(lab_dataset_generate(&set, &draw, &error), LOCUS_OK);
     lab_batcher straight, jumping;
@@ -612,7 +615,7 @@ static void test_config(void **state) {
     config.seed = UINT64_MAX - 5;
     config.rate_peak = 0.1;
     config.optimizer.clip = 1.0 / 3;
-    config.data.words.length_deviation = 1.2000000000000002; /* one bit more than 1.2 */
+    LAB_WORDS(&config.data)->length_deviation = 1.2000000000000002; /* one bit more than 1.2 */
     config.setup = LAB_SETUP_CODE;
     config.model.norm = LAB_NORM_AFTER;
     char task[] = "reverse", encoding[] = "rope", budget[] = "custom";

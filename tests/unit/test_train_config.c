@@ -2,6 +2,7 @@
 /* A training's configuration: what may just be and what may not, told whole; its text as JSON with wrong values; the
  * schedule, the encoding's text and the run's name that follow from it. */
 #include "model/architecture.h"
+#include "task/tree_task.h"
 #include "train/configuration/budgets.h"
 #include "train/configuration/config.h"
 
@@ -291,7 +292,7 @@ static void names(void **state) {
     config.pretrained_digest = 1;
     expect_name(&config, "copy-rope-custom-pretrained-soft-landmarks-16-code-plain-positions-logits-bf16");
     config = smoke("tree-copy");
-    config.data.trees.order = LAB_ORDER_DEPTH;
+    LAB_TREES(&config.data)->order = LAB_ORDER_DEPTH;
     expect_name(&config, "tree-copy-depth-rope-smoke");
 }
 

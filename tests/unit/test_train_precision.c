@@ -4,6 +4,8 @@
  * with two, they leave the same; losses are finite, go down, and begin close to those of float32, but are others. */
 #include "model/architecture.h"
 #include "sanitized.h"
+#include "task/problem.h"
+#include "task/text_task.h"
 #include "text/token_file.h"
 #include "train/configuration/config.h"
 #include "unit/small_images.h"
@@ -67,9 +69,9 @@ static lab_train_config tiny(const char *name, const char *encoding) {
     config.model.feed_forward = 72;
     config.data.path = images ? images_path : text ? text_path : NULL;
     if (text)
-        config.data.text.sequence = 32;
+        LAB_TEXT(&config.data)->sequence = 32;
     else if (task->open_sequences != NULL)
-        config.data.problems.sequence = 32;
+        LAB_PROBLEMS(&config.data)->sequence = 32;
     config.train_samples = config.train_samples > 0 ? 8 : 0;
     config.dev_samples = config.test_samples = 8;
     config.greedy_samples = config.greedy_samples > 0 ? 4 : 0;

@@ -3,6 +3,10 @@
  * training is killed or stopped and goes on with another number of ranks; shards change the order of sums and nothing
  * else. */
 #include "sanitized.h"
+#include "task/problem.h"
+#include "task/text_task.h"
+#include "task/tree_task.h"
+#include "task/word_task.h"
 #include "text/token_file.h"
 #include "train/configuration/config.h"
 #include "unit/small_images.h"
@@ -68,9 +72,9 @@ static lab_train_config tiny(const char *task, const char *encoding) {
     config.model.decoder_layers = config.model.decoder_layers > 0;
     config.model.dropout = config.model.attention_dropout = 0.1;
     if (strcmp(task, "text") == 0)
-        config.data.text.sequence = 24;
+        LAB_TEXT(&config.data)->sequence = 24;
     else if (sequences)
-        config.data.problems.sequence = 24;
+        LAB_PROBLEMS(&config.data)->sequence = 24;
     config.data.path = strcmp(task, "text") == 0 ? text_path : images ? image_path : NULL;
     config.train_samples = images ? 5 * EACH : sequences ? 0 : 70;
     config.dev_samples = config.test_samples = images ? TESTS : 19;
@@ -88,9 +92,9 @@ static lab_train_config tiny(const char *task, const char *encoding) {
 
 static lab_train_config words(const char *encoding) {
     lab_train_config config = tiny("reverse", encoding);
-    config.data.words.length_mean = 6.0;
-    config.data.words.length_deviation = 1.0;
-    config.data.words.symbols = 5;
+    LAB_WORDS(&config.data)->length_mean = 6.0;
+    LAB_WORDS(&config.data)->length_deviation = 1.0;
+    LAB_WORDS(&config.data)->symbols = 5;
     config.test_lengths[0] = 9;
     config.test_length_count = 1;
     return config;
@@ -98,8 +102,8 @@ static lab_train_config words(const char *encoding) {
 
 static lab_train_config trees(const char *encoding) {
     lab_train_config config = tiny("tree-ops", encoding);
-    config.data.trees.depth_mean = 2.0;
-    config.data.trees.order = LAB_ORDER_DEPTH;
+    LAB_TREES(&config.data)->depth_mean = 2.0;
+    LAB_TREES(&config.data)->order = LAB_ORDER_DEPTH;
     config.test_samples = 90; /* batches of both halves, scored by depth and size */
     return config;
 }
@@ -134,7 +138,7 @@ static void test_words(void **state) {
 static void test_lending(void **state) {
     (void)state;
     lab_train_config config = words("rope");
-    config.data.words.length_mean = 20.0;
+    LAB_WORDS(&config.data)->length_mean = 20.0;
     config.model.dim = 256;
     config.model.feed_forward = 512;
     config.model.heads = 4;

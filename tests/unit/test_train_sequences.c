@@ -2,6 +2,8 @@
 /* Decoders and classifiers of expressions through the training loop: resume, early ends, scores against what is
  * computed by hand from the model's own passes, parameters of other models. */
 #include "sanitized.h"
+#include "task/problem.h"
+#include "task/text_task.h"
 #include "text/token_file.h"
 #include "train/checkpoint.h"
 #include "train/configuration/config.h"
@@ -67,9 +69,9 @@ static lab_train_config tiny(const char *task, const char *encoding) {
     config.model.decoder_layers = config.model.decoder_layers > 0;
     config.model.dropout = config.model.attention_dropout = 0.1; /* drawn anew after a resume */
     if (strcmp(task, "text") == 0)
-        config.data.text.sequence = 24;
+        LAB_TEXT(&config.data)->sequence = 24;
     else if (config.task->open_sequences != NULL)
-        config.data.problems.sequence = 24;
+        LAB_PROBLEMS(&config.data)->sequence = 24;
     config.data.path = strcmp(task, "text") == 0 ? text_path : NULL;
     config.train_samples = strcmp(task, "listops") == 0 ? 30 : 0;
     config.dev_samples = 9;
@@ -236,7 +238,7 @@ static void test_problem_scores(void **state) {
         nats += score.loss;
         tokens += score.tokens;
     }
-    assert_int_equal(tokens, config.test_samples * (config.data.problems.sequence - 1));
+    assert_int_equal(tokens, config.test_samples * (LAB_PROBLEMS(&config.data)->sequence - 1));
     assert_true(fabs(training_final(&r, "test", "loss") - nats / (double)tokens) < 1e-5);
     assert_true(training_final(&r, "test", "exact") < 0);
     lab_dataset_destroy(&problems);
@@ -248,8 +250,8 @@ static void test_problem_scores(void **state) {
 static void train_solver(void **state) {
     (void)state;
     training_plan p = {.config = tiny("addition", "rope"), .name = "solver", .threads = 2};
-    p.config.data.problems.digits = 1;
-    p.config.data.problems.sequence = 48;
+    LAB_PROBLEMS(&p.config.data)->digits = 1;
+    LAB_PROBLEMS(&p.config.data)->sequence = 48;
     p.config.model.dim = 32;
     p.config.model.feed_forward = 64;
     p.config.model.decoder_layers = 2;

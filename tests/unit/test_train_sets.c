@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How much of its sets a training reads: of a text all that there is to score unless fewer are asked for, but no more
  * to train on than it has; of problems as many as are asked for, or endlessly many. */
+#include "task/problem.h"
+#include "task/text_task.h"
 #include "train/configuration/config.h"
 #include "train/feed/train_data.h"
 #include "train/train.h"
@@ -27,9 +29,9 @@ static lab_train_config config_of(const char *task, size_t sequence) {
     assert_int_equal(lab_train_config_budget(&config, lab_task_find(task), "smoke", LAB_SETUP_PAPER, &error), LOCUS_OK);
     config.data.path = folder;
     if (strcmp(task, "text") == 0)
-        config.data.text.sequence = sequence;
+        LAB_TEXT(&config.data)->sequence = sequence;
     else
-        config.data.problems.sequence = sequence;
+        LAB_PROBLEMS(&config.data)->sequence = sequence;
     return config;
 }
 

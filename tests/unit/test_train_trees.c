@@ -4,6 +4,8 @@
 #include "sanitized.h"
 #include "task/growth.h"
 #include "task/symbol_tree.h"
+#include "task/task_class.h"
+#include "task/tree_task.h"
 #include "train/feed/batch.h"
 #include "train/feed/cut_paths.h"
 #include "train/feed/tree_groups.h"
@@ -36,8 +38,8 @@ static lab_train_config tiny(const char *task, const char *encoding) {
     config.model.heads = 2;
     config.model.feed_forward = 32;
     config.model.encoder_layers = config.model.decoder_layers = 1;
-    config.data.trees.depth_mean = 2.0;
-    config.data.trees.order = LAB_ORDER_DEPTH;
+    LAB_TREES(&config.data)->depth_mean = 2.0;
+    LAB_TREES(&config.data)->order = LAB_ORDER_DEPTH;
     config.train_samples = 70;
     config.dev_samples = 20;
     config.test_samples = 40;
@@ -57,8 +59,8 @@ static lab_dataset draw_set(const char *task, lab_order order, size_t samples) {
     lab_task_options options = lab_task_default(lab_task_find(task));
     lab_dataset set;
     locus_error error;
-    options.trees.depth_mean = 4.0;
-    options.trees.order = order;
+    LAB_TREES(&options)->depth_mean = 4.0;
+    LAB_TREES(&options)->order = order;
     const lab_draw draw = {lab_task_find(task), &options, LAB_SET_TRAIN, samples, 3};
     assert_int_equal(lab_dataset_generate(&set, &draw, &error), LOCUS_OK);
     return set;
@@ -326,7 +328,7 @@ static void test_greedy(void **state) {
     locus_error error;
     const lab_task *task = lab_task_find("tree-c3");
     config.model.encoding = config.encoding;
-    config.data.trees.depth_mean = 1.0; /* outputs of one or a few nodes: some are right by chance */
+    LAB_TREES(&config.data)->depth_mean = 1.0; /* outputs of one or a few nodes: some are right by chance */
     const lab_draw draw = {task, &config.data, LAB_SET_TEST, 200, 0};
     assert_int_equal(lab_dataset_generate(&set, &draw, &error), LOCUS_OK);
     uint32_t correct[200];

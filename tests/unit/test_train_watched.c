@@ -3,6 +3,7 @@
  * it is trained at once or goes on. */
 #include "io/clock.h"
 #include "io/safetensors.h"
+#include "task/word_task.h"
 #include "train/configuration/budgets.h"
 #include "train/configuration/config.h"
 #include "train/machine.h"
@@ -64,8 +65,8 @@ static lab_train_config tiny(const char *task) {
 
 static lab_train_config words(void) {
     lab_train_config config = tiny("copy");
-    config.data.words.length_mean = 4;
-    config.data.words.length_deviation = 0;
+    LAB_WORDS(&config.data)->length_mean = 4;
+    LAB_WORDS(&config.data)->length_deviation = 0;
     config.train_samples = 8;
     config.dev_samples = 6;
     config.test_samples = 5;
@@ -231,7 +232,7 @@ static void epochs_are_told(void **state) {
 static void the_curve_in_numbers(void **state) {
     (void)state;
     lab_train_config config = words();
-    config.data.words.symbols = 2;
+    LAB_WORDS(&config.data)->symbols = 2;
     config.train_samples = 32;
     config.dev_samples = 40;
     config.batch = 32;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cells in processes of their own: what the caller learns of each, however it ends. */
 #include "jobs/training_cells.h"
+#include "task/word_task.h"
 #include "train/configuration/config.h"
 #include "unit/scratch_folder.h"
 
@@ -61,8 +62,8 @@ static void fill_cell(lab_cell *cell, const char *encoding, uint64_t seed) {
     config->model.heads = 2;
     config->model.feed_forward = 32;
     config->model.encoder_layers = config->model.decoder_layers = 1;
-    config->data.words.length_mean = 6;
-    config->data.words.length_deviation = 1;
+    LAB_WORDS(&config->data)->length_mean = 6;
+    LAB_WORDS(&config->data)->length_deviation = 1;
     config->train_samples = 16;
     config->dev_samples = config->test_samples = config->greedy_samples = 4;
     config->batch = 8;

@@ -11,6 +11,7 @@
 #include "task/growth.h"
 #include "task/symbol_tree.h"
 #include "task/task_class.h"
+#include "task/tree_task.h"
 
 #include <locus/random.h>
 #include <stdlib.h>
@@ -27,9 +28,9 @@ typedef struct field {
 /* Every sample may get `spare` tokens more than its target has. */
 static field sown(const char *task, lab_order order, size_t arity, size_t spare) {
     field made = {.options = lab_task_default(lab_task_find(task))};
-    made.options.trees.order = order;
-    made.options.trees.arity = arity;
-    made.options.trees.depth_mean = 5;
+    LAB_TREES(&made.options)->order = order;
+    LAB_TREES(&made.options)->arity = arity;
+    LAB_TREES(&made.options)->depth_mean = 5;
     locus_error error = {0};
     const lab_draw draw = {lab_task_find(task), &made.options, LAB_SET_TEST, 300, 9};
     assert_int_equal(lab_dataset_generate(&made.set, &draw, &error), LOCUS_OK);

@@ -10,6 +10,7 @@
 
 #include "task/symbol_tree.h"
 #include "task/task_class.h"
+#include "task/tree_task.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -30,8 +31,8 @@ static lab_dataset draw(const char *task, const lab_task_options *options, lab_s
 
 static lab_task_options options_of(const char *task, double depth, lab_order order) {
     lab_task_options options = lab_task_default(lab_task_find(task));
-    options.trees.depth_mean = depth;
-    options.trees.order = order;
+    LAB_TREES(&options)->depth_mean = depth;
+    LAB_TREES(&options)->order = order;
     return options;
 }
 
@@ -80,7 +81,7 @@ static void check_both_orders(const char *task, rewrite *expected) {
     for (size_t arity = 2; arity <= 3; arity++) {
         for (int order = LAB_ORDER_BREADTH; order <= LAB_ORDER_DEPTH; order++) {
             lab_task_options options = options_of(task, arity == 2 ? 6 : 4, (lab_order)order);
-            options.trees.arity = arity;
+            LAB_TREES(&options)->arity = arity;
             check_targets(task, &options, expected);
         }
     }
@@ -302,7 +303,8 @@ static void test_published_size(void **state) {
     assert_true(fabs(nodes - 33) < 1);
     assert_true(fabs(depths - 6.5) < 0.05); /* 3.7 standard errors */
     assert_int_equal(lab_task_vocabulary(lab_task_find("tree-copy"), &options), 21);
-    assert_int_equal(lab_task_vocabulary(lab_task_find("tree-c3"), &(lab_task_options){.trees.symbols = 4}), 5);
+    const lab_task_options c3 = lab_task_with(lab_task_find("tree-c3"), &(lab_tree_options){.symbols = 4});
+    assert_int_equal(lab_task_vocabulary(lab_task_find("tree-c3"), &c3), 5);
     lab_dataset_destroy(&set);
 }
 
@@ -311,7 +313,7 @@ static void test_least_depth(void **state) {
     (void)state;
     for (size_t t = 0; t < 4; t++) {
         lab_task_options options = options_of(names[t], 0, LAB_ORDER_DEPTH);
-        options.trees.depth_deviation = 0;
+        LAB_TREES(&options)->depth_deviation = 0;
         lab_dataset set = draw(names[t], &options, LAB_SET_TRAIN, 50, 0);
         assert_int_equal(set.input_offsets[50], t == 3 ? 150 : 50);
         assert_int_equal(set.target_offsets[50], 50);
@@ -331,7 +333,7 @@ static void test_least_depth(void **state) {
 static void test_ops_choices(void **state) {
     (void)state;
     lab_task_options options = options_of("tree-ops", 2, LAB_ORDER_DEPTH);
-    options.trees.depth_deviation = 0;
+    LAB_TREES(&options)->depth_deviation = 0;
     lab_dataset set = draw("tree-ops", &options, LAB_SET_TRAIN, 12000, 4);
     double operations[4] = {0}, chosen[3] = {0}, square = 0;
     for (size_t s = 0; s < set.samples; s++) {
@@ -351,7 +353,7 @@ static void test_ops_choices(void **state) {
 static void test_symbols(void **state) {
     (void)state;
     lab_task_options options = options_of("tree-reorder", 4, LAB_ORDER_BREADTH);
-    options.trees.symbols = 6;
+    LAB_TREES(&options)->symbols = 6;
     lab_dataset set = draw("tree-reorder", &options, LAB_SET_TRAIN, 200, 0);
     const lab_task *task = lab_task_find("tree-reorder");
     for (size_t i = 0; i < set.input_offsets[200]; i++)
@@ -390,10 +392,8 @@ static void test_refusals(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         lab_dataset set;
         locus_error error = {0};
-        const lab_task_options options = {.trees.depth_mean = bad[i].depth,
-                                          .trees.depth_deviation = bad[i].deviation,
-                                          .trees.symbols = bad[i].symbols,
-                                          .trees.arity = bad[i].arity};
+        const lab_tree_options own = {bad[i].depth, bad[i].deviation, bad[i].symbols, bad[i].arity, LAB_ORDER_BREADTH};
+        const lab_task_options options = lab_task_with(lab_task_find(bad[i].task), &own);
         const lab_draw wanted = {lab_task_find(bad[i].task), &options, LAB_SET_TRAIN, 3, 0};
         assert_true(lab_dataset_generate(&set, &wanted, &error) != LOCUS_OK);
         assert_string_equal(error.argument, bad[i].argument);

@@ -113,6 +113,8 @@ typedef struct lab_reproduction {
 
 size_t lab_reproduction_table_count(void);
 const char *lab_reproduction_table_name(size_t index);
+/* Whether a task of the table takes an option of trainings, by its name. */
+bool lab_reproduction_takes(const char *table, const char *option);
 
 /* ARGUMENT with the names that there are, for a table, column or row that is not there; whatever else the data and the
  * pretrained encoder that were asked for bring. Text that nobody asked for and that is not there is left out. About

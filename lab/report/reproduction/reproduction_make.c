@@ -7,6 +7,7 @@
 #include "report/reproduction/reproduction_recorded.h"
 #include "task/text_task.h"
 #include "train/configuration/config.h"
+#include "train/configuration/option_use.h"
 #include "train/feed/train_data.h"
 
 #include <stdio.h>
@@ -413,6 +414,15 @@ static locus_status make_part(const maker *of, locus_error *error) {
                                                                   : 3;
     table->drop_worst = request->drop_worst || (roper && paper && request->seeds == 0);
     return LOCUS_OK;
+}
+
+bool lab_reproduction_takes(const char *table, const char *option) {
+    for (size_t i = 0; i < COUNT(tables); i++)
+        for (size_t c = 0; c < MOST_TASKS && tables[i].columns[c].task != NULL; c++)
+            if (strcmp(tables[i].name, table) == 0 &&
+                lab_class_takes(lab_task_find(tables[i].columns[c].task)->class, option))
+                return true;
+    return false;
 }
 
 static locus_status find_table(const char *name, const table_pattern **found, locus_error *error) {

@@ -13,7 +13,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -85,24 +84,16 @@ static const scheme_pattern patterns[] = {
     {"listops", "expressions", "pretrained alone", "pretrained-none", "none", NULL, false, false, true},
 };
 
-/* A size of the data by its field; 0: the class has no such option. */
-static double size_of(const lab_scheme_request *request, const char *field) {
-    const lab_option *option = lab_class_field(request->class, field);
-    char text[LAB_FIELD_SIZE] = "0";
-    if (option != NULL)
-        lab_option_text(option, request->config, text, sizeof text);
-    return strtod(text, NULL);
-}
-
 static void expand(const char *pattern, const lab_scheme_request *request, char *text, size_t size) {
     const struct {
         const char *name;
         double value;
-    } sizes[] = {{"{window}", round(size_of(request, "length_mean"))},
-                 {"{steps}", round(size_of(request, "depth_mean")) + (request->setup == LAB_SETUP_CODE ? 1 : 0)},
-                 {"{arity}", size_of(request, "arity")},
-                 {"{depth}", size_of(request, "expression_depth")},
-                 {"{longest}", size_of(request, "longest") + 1}};
+    } sizes[] = {{"{window}", round(lab_config_number(request->config, "length_mean"))},
+                 {"{steps}",
+                  round(lab_config_number(request->config, "depth_mean")) + (request->setup == LAB_SETUP_CODE ? 1 : 0)},
+                 {"{arity}", lab_config_number(request->config, "arity")},
+                 {"{depth}", lab_config_number(request->config, "expression_depth")},
+                 {"{longest}", lab_config_number(request->config, "longest") + 1}};
     size_t used = 0;
     while (*pattern != '\0' && used + 1 < size) {
         size_t i = 0;

@@ -5,6 +5,7 @@
 #include "report/reproduction/setting_source.h"
 
 #include "train/configuration/config.h"
+#include "train/configuration/config_options.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -217,8 +218,8 @@ static void write_text_note(const lab_train_config *here, FILE *stream, const ch
         "%stext: published is a model of 200 million parameters on English Wikipedia with a SentencePiece vocabulary "
         "of 32,000; here the text of the data folder with a vocabulary of %zu, a decoder of dimension %zu and %zu "
         "layers, %" PRIu64 " steps of %zu windows of %zu tokens.\n",
-        bullet, here->data.text.symbols, here->model.dim, here->model.decoder_layers, lab_config_steps(here),
-        here->batch, here->data.text.sequence);
+        bullet, (size_t)lab_config_number(here, "symbols"), here->model.dim, here->model.decoder_layers,
+        lab_config_steps(here), here->batch, (size_t)lab_config_number(here, "sequence"));
 }
 
 static void write_paths_note(const lab_reproduction *table, FILE *stream, const char *bullet) {

@@ -9,7 +9,7 @@
 
 /* Up to where a score is the best: after all epochs, or (images) after half of them. */
 typedef enum lab_span { LAB_SPAN_FULL = 0, LAB_SPAN_HALF = 1 } lab_span;
-enum { LAB_PUBLISHED_EPOCHS = 300 }; /* of images */
+enum { LAB_SPANS = 2, LAB_PUBLISHED_EPOCHS = 300 }; /* of images, which LAB_SPAN_HALF has half of */
 
 typedef struct lab_published {
     const char *task;   /* as on the command line */

@@ -31,7 +31,6 @@ typedef struct lab_summary_bins {
 typedef struct lab_summary_bin_score {
     lab_statistic scores[LAB_BIN_MEASURES];
 } lab_summary_bin_score;
-extern const char *const lab_bin_measures[LAB_BIN_MEASURES]; /* as stores and JSON call them */
 
 typedef struct lab_summary_row {
     const char *encoding;
@@ -46,8 +45,8 @@ typedef struct lab_summary_row {
     lab_statistic at_length[LAB_SUMMARY_MAX_LENGTHS]; /* accuracy on test sets of the section's other lengths */
     lab_statistic greedy_at_length[LAB_SUMMARY_MAX_LENGTHS];
     lab_statistic drawn_at_length[LAB_LENGTH_PANELS][LAB_SUMMARY_MAX_LENGTHS]; /* what the class draws against them */
-    lab_summary_bin_score *at_depth, *at_nodes;      /* trees, expressions: [depths.count], [nodes.count]; else NULL */
-    const lab_published *published, *published_half; /* images: at half of the epochs; NULL: nothing is */
+    lab_summary_bin_score *at_depth, *at_nodes; /* trees, expressions: [depths.count], [nodes.count]; else NULL */
+    const lab_published *published[LAB_SPANS];  /* by lab_span; NULL: nothing is */
 } lab_summary_row;
 
 typedef struct lab_summary_section {
@@ -115,7 +114,8 @@ const lab_statistic *lab_summary_named(const lab_summary_section *section, const
 bool lab_summary_shows(const lab_summary_section *section, size_t column);
 /* How many of the lengths stand in the section's tables: all, or none. */
 size_t lab_summary_length_columns(const lab_summary_section *section);
-bool lab_summary_has_published(const lab_summary_section *section);
+/* How many columns published numbers have, from the last lab_span down; 0: nothing is published. */
+size_t lab_summary_spans(const lab_summary_section *section);
 /* Whether any seed of any row has been finished. */
 bool lab_summary_has_scores(const lab_summary_section *section);
 /* What a legend of the section's tables depends on. */

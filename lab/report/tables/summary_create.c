@@ -108,10 +108,9 @@ static lab_summary_row *find_row(const lab_summary *summary, lab_summary_section
     lab_summary_row *row = &section->rows[section->row_count++];
     row->encoding = run->encoding;
     row->runs = calloc(summary->run_count, sizeof *row->runs);
-    if (!section->unpublished) {
-        row->published = lab_published_look(run->task, section->order, LAB_SPAN_FULL, run->encoding);
-        row->published_half = lab_published_look(run->task, section->order, LAB_SPAN_HALF, run->encoding);
-    }
+    if (!section->unpublished)
+        for (unsigned span = 0; span < LAB_SPANS; span++)
+            row->published[span] = lab_published_look(run->task, section->order, (lab_span)span, run->encoding);
     return row->runs ? row : NULL;
 }
 

@@ -6,7 +6,6 @@
 #include "io/json.h"
 
 #include <stddef.h>
-#include <string.h>
 
 static void add_runs(cJSON *object, const lab_summary_row *row) {
     cJSON *list = cJSON_AddArrayToObject(object, "runs");
@@ -22,7 +21,7 @@ static void add_runs(cJSON *object, const lab_summary_row *row) {
     }
 }
 
-static void add_bins(cJSON *object, const char *name, const lab_summary_bins *bins,
+static void add_bins(cJSON *object, const char *name, const lab_bin_words *words, const lab_summary_bins *bins,
                      const lab_summary_bin_score *scores) {
     cJSON *list = cJSON_AddArrayToObject(object, name);
     for (size_t i = 0; scores && i < bins->count; i++) {
@@ -36,33 +35,33 @@ static void add_bins(cJSON *object, const char *name, const lab_summary_bins *bi
             cJSON_AddNullToObject(entry, "high");
         cJSON_AddNumberToObject(entry, "samples", (double)bin->samples);
         for (size_t m = 0; m < LAB_BIN_MEASURES; m++)
-            lab_json_statistic(entry, lab_bin_measures[m], &scores[i].scores[m]);
+            lab_json_statistic(entry, words->scores[m], &scores[i].scores[m]);
     }
 }
 
-/* What every row says, be it null, whatever columns its kind has: readers of several kinds count on it. */
-static const char *const always[] = {"accuracy", "exact", "greedy_exact", "loss"};
-enum { ALWAYS = sizeof always / sizeof *always };
-
-static bool is_always(const char *name) {
-    for (size_t i = 0; i < ALWAYS; i++)
-        if (strcmp(always[i], name) == 0)
-            return true;
-    return false;
+/* Scores that every row says, be they null: readers of several kinds count on them. */
+static void add_common(cJSON *object, const lab_summary_section *section, const lab_summary_row *row) {
+    for (size_t k = 0; k < lab_class_count(); k++)
+        for (size_t c = 0; c < lab_class_at(k)->column_count; c++) {
+            const lab_score_column *column = &lab_class_at(k)->columns[c];
+            if ((column->flags & LAB_SCORE_COMMON) != 0 && !cJSON_HasObjectItem(object, column->name))
+                lab_json_statistic(object, column->name, lab_summary_named(section, row, column->name));
+        }
 }
 
 /* What not all kinds have. */
 static void add_of_kind(cJSON *object, const lab_summary_section *section, const lab_summary_row *row) {
+    static const char *const published[LAB_SPANS] = {"published", "published_half"};
     const lab_task_class *class = section->class;
     if (class->bins != NULL) {
-        add_bins(object, "depths", &section->depths, row->at_depth);
-        add_bins(object, class->bins->field, &section->nodes, row->at_nodes);
+        add_bins(object, "depths", class->bins, &section->depths, row->at_depth);
+        add_bins(object, class->bins->field, class->bins, &section->nodes, row->at_nodes);
     }
     for (size_t c = 0; c < class->column_count; c++)
-        if ((class->columns[c].flags & LAB_SCORE_SIDE) != 0 && !is_always(class->columns[c].name))
+        if ((class->columns[c].flags & LAB_SCORE_SIDE) != 0 && !cJSON_HasObjectItem(object, class->columns[c].name))
             lab_json_statistic(object, class->columns[c].name, &row->scores[c]);
-    if (class->develops_on_test)
-        lab_json_published(object, "published_half", row->published_half);
+    for (size_t span = class->develops_on_test ? LAB_SPANS : 1; span-- > 0;)
+        lab_json_published(object, published[span], row->published[span]);
 }
 
 static cJSON *row_json(const lab_summary_section *section, const lab_summary_row *row) {
@@ -76,8 +75,7 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
                       {"wall_seconds", &row->wall_seconds},
                       {"peak_bytes", &row->peak_bytes},
                       {"parameters", &row->parameters}};
-    for (size_t i = 0; i < ALWAYS; i++)
-        lab_json_statistic(object, always[i], lab_summary_named(section, row, always[i]));
+    add_common(object, section, row);
     for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++)
         lab_json_statistic(object, statistics[i].name, statistics[i].value);
     const lab_length_axis *axis = section->class->lengths;
@@ -90,12 +88,11 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
         lab_json_statistic(entry, "greedy_exact", &row->greedy_at_length[i]);
         for (size_t p = 0; axis != NULL && p < LAB_LENGTH_PANELS; p++) {
             const char *score = axis->panels[p].score;
-            if (score != NULL && cJSON_GetObjectItemCaseSensitive(entry, score) == NULL)
+            if (score != NULL && !cJSON_HasObjectItem(entry, score))
                 lab_json_statistic(entry, score, &row->drawn_at_length[p][i]);
         }
     }
     add_of_kind(object, section, row);
-    lab_json_published(object, "published", row->published);
     add_runs(object, row);
     return object;
 }

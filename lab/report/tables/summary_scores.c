@@ -192,6 +192,7 @@ static lab_statistic weighted(const double *values, const double *weights, size_
 typedef struct bin_job {
     const row_finals *finals;
     const char *prefix;
+    const char *const *scores;
 } bin_job;
 
 /* A seed that says nothing of its samples weighs 1; one that has none there is left out. */
@@ -208,8 +209,6 @@ static lab_statistic over_bin(const bin_job *job, const lab_summary_bin *bin, co
     return weighted(values, weights, have);
 }
 
-const char *const lab_bin_measures[LAB_BIN_MEASURES] = {"accuracy", "exact", "greedy_exact"};
-
 static locus_status score_bins(lab_summary_bin_score **scores, const lab_summary_bins *bins, const bin_job *job,
                                locus_error *error) {
     *scores = calloc(bins->count + 1, sizeof **scores);
@@ -217,13 +216,14 @@ static locus_status score_bins(lab_summary_bin_score **scores, const lab_summary
         return lab_fail_memory(error, "a summary");
     for (size_t i = 0; i < bins->count; i++)
         for (size_t m = 0; m < LAB_BIN_MEASURES; m++)
-            (*scores)[i].scores[m] = over_bin(job, &bins->bins[i], lab_bin_measures[m]);
+            (*scores)[i].scores[m] = over_bin(job, &bins->bins[i], job->scores[m]);
     return LOCUS_OK;
 }
 
 static locus_status score_trees(lab_summary_row *row, const lab_summary_section *section, const row_finals *finals,
                                 locus_error *error) {
-    const bin_job depth = {finals, "depth:"}, nodes = {finals, section->class->bins->prefix};
+    const lab_bin_words *words = section->class->bins;
+    const bin_job depth = {finals, "depth:", words->scores}, nodes = {finals, words->prefix, words->scores};
     locus_status status = score_bins(&row->at_depth, &section->depths, &depth, error);
     return status == LOCUS_OK ? score_bins(&row->at_nodes, &section->nodes, &nodes, error) : status;
 }
@@ -281,11 +281,11 @@ size_t lab_summary_length_columns(const lab_summary_section *section) {
     return section->class->size != NULL ? section->length_count : 0;
 }
 
-bool lab_summary_has_published(const lab_summary_section *section) {
+size_t lab_summary_spans(const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++)
-        if (section->rows[i].published != NULL)
-            return true;
-    return false;
+        if (section->rows[i].published[LAB_SPAN_FULL] != NULL)
+            return section->class->develops_on_test ? LAB_SPANS : 1;
+    return 0;
 }
 
 bool lab_summary_has_scores(const lab_summary_section *section) {

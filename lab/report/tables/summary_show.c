@@ -51,7 +51,7 @@ static void cell_seeds(lab_table *table, const lab_summary_row *row) {
 /* Where the published numbers are from. */
 static void say_source(lab_shown *to, const lab_summary_section *section, const char *what) {
     for (size_t i = 0; i < section->row_count; i++) {
-        const lab_published *found = section->rows[i].published;
+        const lab_published *found = section->rows[i].published[LAB_SPAN_FULL];
         if (found != NULL) {
             lab_shown_say(to, "* %s, at budget %s%s: %s.\n", what, found->budget,
                           strcmp(found->budget, section->budget) ? " (not the budget measured here)" : "",
@@ -93,11 +93,10 @@ static void make_heads(head_list *to, const lab_summary_section *section) {
         add_head(to, ">%s %zu|%%", class->size->name, section->lengths[i]);
         add_head(to, ">greedy %zu|%%", section->lengths[i]);
     }
-    if (lab_summary_has_published(section) && class->develops_on_test)
-        add_head(to, ">published @%d*|%%", LAB_PUBLISHED_EPOCHS / 2);
-    if (lab_summary_has_published(section) && class->develops_on_test)
-        add_head(to, ">published @%d*|%%", LAB_PUBLISHED_EPOCHS);
-    else if (lab_summary_has_published(section))
+    const size_t spans = lab_summary_spans(section);
+    for (size_t span = spans > 1 ? spans : 0; span > 0; span--)
+        add_head(to, ">published @%d*|%%", LAB_PUBLISHED_EPOCHS / (int)span);
+    if (spans == 1)
         add_head(to, ">published*|%%");
 }
 
@@ -111,11 +110,8 @@ static void add_row(lab_table *table, const lab_summary_section *section, const 
         cell_score(table, &row->at_length[i], LAB_MEASURE_ACCURACY);
         cell_score(table, &row->greedy_at_length[i], LAB_MEASURE_ACCURACY);
     }
-    if (!lab_summary_has_published(section))
-        return;
-    if (class->develops_on_test)
-        cell_published(table, row->published_half);
-    cell_published(table, row->published);
+    for (size_t span = lab_summary_spans(section); span-- > 0;)
+        cell_published(table, row->published[span]);
 }
 
 static void add_scores(lab_shown *to, const lab_summary_section *section) {

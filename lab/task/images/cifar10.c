@@ -8,6 +8,7 @@
 
 #include "io/fail.h"
 #include "io/picture/picture_scale.h"
+#include "task/images/picture_options.h"
 #include "task/images/picture_pixels.h"
 
 #include <errno.h>
@@ -236,7 +237,7 @@ locus_status lab_cifar10_generate(lab_dataset *set, const lab_draw *draw, locus_
         images->count = draw->samples;
         status = grow(images, images->count, error); /* gives back what is behind them */
     }
-    const size_t side = draw->options->pictures.side;
+    const size_t side = LAB_PICTURES(draw->options)->side;
     if (status == LOCUS_OK && side != 0 && side != LAB_CIFAR10_SIDE)
         status = scale_images(images, side, error);
     set->samples = images->count;

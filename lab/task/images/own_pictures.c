@@ -5,6 +5,7 @@
 #include "io/digest.h"
 #include "io/fail.h"
 #include "io/json.h"
+#include "task/images/picture_options.h"
 #include "task/images/picture_pixels.h"
 
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static locus_status collect(collection *all, const lab_task_options *options, ui
     if (status == LOCUS_OK)
         status = part(all, options, seed, error);
     if (status == LOCUS_OK)
-        status = lab_picture_pixels_get(&all->pixels, &all->files, options->pictures.side, error);
+        status = lab_picture_pixels_get(&all->pixels, &all->files, LAB_PICTURES(options)->side, error);
     if (status == LOCUS_OK)
         status = add_up(all, error);
     if (status == LOCUS_OK)
@@ -105,7 +106,7 @@ static size_t count_set(const collection *all, lab_set which) {
 
 static locus_status fill(const collection *all, lab_dataset *set, const lab_draw *draw, locus_error *error) {
     lab_images *images = &set->images;
-    const size_t side = draw->options->pictures.side, bytes = 3 * side * side;
+    const size_t side = LAB_PICTURES(draw->options)->side, bytes = 3 * side * side;
     images->pixels = malloc(set->samples * bytes + 1);
     images->labels = malloc(set->samples + 1);
     if (images->pixels == NULL || images->labels == NULL || !lend_names(set, &all->classes))

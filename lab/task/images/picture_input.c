@@ -7,6 +7,7 @@
 #include "io/picture/picture_scale.h"
 #include "task/images/augment.h"
 #include "task/images/cifar10.h"
+#include "task/images/picture_options.h"
 
 #include <stdlib.h>
 
@@ -29,7 +30,7 @@ locus_status lab_picture_planes(const char *path, size_t side, bool scales, uint
 locus_status lab_picture_input(lab_dataset *set, const lab_task *task, const lab_task_options *options,
                                const char *path, locus_error *error) {
     const bool scales = task->class_names == NULL;
-    const size_t side = scales ? options->pictures.side : LAB_CIFAR10_SIDE;
+    const size_t side = scales ? LAB_PICTURES(options)->side : LAB_CIFAR10_SIDE;
     *set = (lab_dataset){.samples = 1, .images = {.count = 1, .channels = LAB_IMAGE_CHANNELS, .side = side}};
     set->images.pixels = malloc(LAB_IMAGE_CHANNELS * side * side);
     set->images.labels = calloc(1, sizeof *set->images.labels);

@@ -12,16 +12,18 @@
 
 enum { SAMPLES_OF_A_TASK = 16 };
 
+const char *const lab_asked_names[] = {"digit", "parity", NULL};
+
 const lab_listops_preset lab_listops_presets[LAB_LISTOPS_PRESETS] = {
     {"seed", 7, 7, 250, 1000, {56000, 2000, 2000}},
     {"lra", 10, 10, 500, 2000, {96000, 2000, 2000}},
 };
 
 void lab_listops_preset_apply(const lab_listops_preset *preset, lab_task_options *options) {
-    options->expressions.depth = preset->depth;
-    options->expressions.arguments = preset->arguments;
-    options->expressions.shortest = preset->shortest;
-    options->expressions.longest = preset->longest;
+    LAB_EXPRESSIONS(options)->depth = preset->depth;
+    LAB_EXPRESSIONS(options)->arguments = preset->arguments;
+    LAB_EXPRESSIONS(options)->shortest = preset->shortest;
+    LAB_EXPRESSIONS(options)->longest = preset->longest;
 }
 
 /* ---- checks ---- */
@@ -52,7 +54,7 @@ static locus_status check_bounds(const lab_expression_options *of, locus_error *
 }
 
 static locus_status check(const lab_task_options *options, locus_error *error) {
-    const lab_expression_options *of = &options->expressions;
+    const lab_expression_options *of = LAB_EXPRESSIONS(options);
     if (of->arguments < 2 || of->arguments > LAB_LISTOPS_MOST_ARGUMENTS) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "arguments", "%zu arguments: an operator has up to 2 … %d",
                         of->arguments, LAB_LISTOPS_MOST_ARGUMENTS);
@@ -95,7 +97,7 @@ static void fill_task(void *context, size_t task, size_t worker) {
     (void)worker;
     drawing *d = context;
     lab_listops_frame frames[LAB_LISTOPS_MOST_DEPTH];
-    const bool parity = d->draw->options->expressions.asked == LAB_ASKED_PARITY;
+    const bool parity = LAB_EXPRESSIONS(d->draw->options)->asked == LAB_ASKED_PARITY;
     for (size_t i = task * SAMPLES_OF_A_TASK; i < last_of(d, task); i++) {
         const size_t start = d->set->input_offsets[i], n = d->shapes[i].length + 1;
         int32_t *tokens = d->set->input + start;
@@ -179,7 +181,7 @@ locus_status lab_listops_generate(lab_dataset *set, const lab_draw *draw, locus_
         status = check_digest(options, error);
         return status == LOCUS_OK ? lab_listops_load(set, draw, error) : status;
     }
-    drawing d = {draw, set, &options->expressions, NULL};
+    drawing d = {draw, set, LAB_EXPRESSIONS(options), NULL};
     status = draw_set(&d, error);
     free(d.shapes);
     return status;

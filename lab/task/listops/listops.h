@@ -39,6 +39,18 @@ static inline bool lab_listops_is_operator(int32_t token) {
 
 /* ---- options ---- */
 
+/* What is asked of an expression: its value, one of ten classes, or whether that is odd. */
+typedef enum lab_asked { LAB_ASKED_DIGIT = 0, LAB_ASKED_PARITY = 1 } lab_asked;
+extern const char *const lab_asked_names[]; /* by lab_asked, ends with NULL */
+
+typedef struct lab_expression_options {
+    size_t depth;             /* operators stand at depths 1 … depth − 1 */
+    size_t arguments;         /* the most that an operator has */
+    size_t shortest, longest; /* lengths lie between them, both excluded */
+    lab_asked asked;
+} lab_expression_options;
+#define LAB_EXPRESSIONS(options) LAB_OF_KIND(lab_expression_options, options)
+
 /* The seed's sizes (the published defaults) and Long Range Arena's own. */
 typedef struct lab_listops_preset {
     const char *name; /* "seed", "lra" */

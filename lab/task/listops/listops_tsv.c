@@ -134,8 +134,8 @@ locus_status lab_listops_load(lab_dataset *set, const lab_draw *draw, locus_erro
     loading l = {.path = path,
                  .draw = draw,
                  .builder = {.set = set,
-                             .asked = draw->options->expressions.asked,
-                             .arguments = draw->options->expressions.arguments}};
+                             .asked = LAB_EXPRESSIONS(draw->options)->asked,
+                             .arguments = LAB_EXPRESSIONS(draw->options)->arguments}};
     locus_status status = read_lines(&l, error);
     if (status == LOCUS_OK && set->samples == 0)
         status = lab_fail(error, LOCUS_ERROR_IO, "data", "%s: there is no expression in it", path);

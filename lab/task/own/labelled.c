@@ -100,7 +100,8 @@ static locus_status read_kept(collection *all, locus_error *error) {
 }
 
 static collection collection_of(const lab_task_options *options) {
-    return (collection){.options = options, .rows = {.form = &lab_labelled_form, .kind = options->labelled.tokens}};
+    return (collection){.options = options,
+                        .rows = {.form = &lab_labelled_form, .kind = LAB_LABELLED(options)->tokens}};
 }
 
 static locus_status collect(collection *all, const lab_task_options *options, uint64_t seed, locus_error *error) {
@@ -202,7 +203,7 @@ locus_status lab_labelled_keep(const lab_task_options *options, uint64_t seed, c
         return status;
     const size_t losses = lab_json_losses();
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "tokens", lab_token_names[options->labelled.tokens]);
+    cJSON_AddStringToObject(root, "tokens", lab_token_names[LAB_LABELLED(options)->tokens]);
     cJSON_AddNumberToObject(root, "ids", (double)all.ids);
     lab_json_put(root, "words", lab_own_words_json(&all.words));
     lab_json_put(root, "labels", lab_own_words_json(&all.labels));
@@ -252,7 +253,7 @@ static void name_token(const collection *all, int32_t token, lab_token_name *nam
         snprintf(name->text, size, "%s", token == LAB_OWN_UNKNOWN ? "unknown" : "start");
     else if (all->ids > 0)
         snprintf(name->text, size, "%zu", at);
-    else if (all->options->labelled.tokens == LAB_TOKENS_BYTES)
+    else if (LAB_LABELLED(all->options)->tokens == LAB_TOKENS_BYTES)
         snprintf(name->text, size, at > ' ' && at < 0x7F ? "%c" : "x%02X", (unsigned)at);
     else
         snprintf(name->text, size, "%.*s", (int)size - 1, at < all->words.count ? all->words.words[at] : "unknown");

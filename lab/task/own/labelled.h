@@ -15,7 +15,15 @@
 #define LAB_LABELLED_H
 
 #include "task/own/own_sets.h"
+#include "task/own/own_text.h"
 #include "task/task_class.h"
+
+/* What follows is 0 until the files have been looked at. */
+typedef struct lab_labelled_options {
+    lab_token_kind tokens;
+    size_t symbols, classes; /* of the training set */
+} lab_labelled_options;
+#define LAB_LABELLED(options) LAB_OF_KIND(lab_labelled_options, options)
 
 lab_draw_function lab_labelled_generate;
 

@@ -6,6 +6,14 @@
 
 #include "task/task.h"
 
+/* What texts of one's own are cut into; or there are no texts. */
+typedef enum lab_token_kind {
+    LAB_TOKENS_WORDS = 0,
+    LAB_TOKENS_CHARACTERS = 1,
+    LAB_TOKENS_BYTES = 2,
+    LAB_TOKENS_IDS = 3 /* pairs: found in the files, never asked for */
+} lab_token_kind;
+
 /* What of a text's bytes is a token. */
 typedef struct lab_own_token {
     const char *text; /* in the caller's text */

@@ -38,7 +38,7 @@ static locus_status read_kept(collection *all, locus_error *error) {
 }
 
 static locus_status collect(collection *all, const lab_task_options *options, uint64_t seed, locus_error *error) {
-    *all = (collection){.options = options, .rows = {.form = &lab_pair_form, .kind = options->pairs.tokens}};
+    *all = (collection){.options = options, .rows = {.form = &lab_pair_form, .kind = LAB_PAIRS(options)->tokens}};
     locus_status status = lab_own_only_test(options) ? read_kept(all, error) : read_training(all, seed, error);
     for (size_t i = 0; i < all->rows.count && status == LOCUS_OK; i++)
         status = lab_pair_vocabulary_check(&all->vocabulary, &all->rows.rows[i], error);

@@ -24,7 +24,15 @@
 #ifndef LAB_PAIRS_H
 #define LAB_PAIRS_H
 
-#include "task/task.h"
+#include "task/own/own_text.h"
+
+typedef struct lab_pair_options {
+    lab_token_kind tokens;
+    size_t symbols;  /* the model's vocabulary */
+    size_t arity;    /* of trees the most children; else 0 */
+    lab_order order; /* of targets that are trees */
+} lab_pair_options;
+#define LAB_PAIRS(options) LAB_OF_KIND(lab_pair_options, options)
 
 lab_draw_function lab_pairs_generate;
 

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const setups[] = {"paper", "code", NULL};
@@ -24,17 +25,16 @@ static const char *const precisions[] = {"float32", "bf16", NULL};
 static const char *const schedules[] = {"cosine", "steps", "constant", NULL};
 static const char *const decays[] = {"decoupled", "coupled", NULL};
 const char *const lab_order_names[] = {"breadth", "depth", NULL};
-const char *const lab_asked_names[] = {"digit", "parity", NULL};
 const char *const lab_tree_paths_names[] = {"own", "next", "code", NULL};
 const char *const lab_augmentation_names[] = {"none", "autoaugment", NULL};
 
 _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) == sizeof(unsigned) &&
                    sizeof(lab_norm_place) == sizeof(unsigned) && sizeof(lab_embedding_init) == sizeof(unsigned) &&
-                   sizeof(lab_activation) == sizeof(unsigned) && sizeof(lab_survivors) == sizeof(unsigned) &&
-                   sizeof(lab_order) == sizeof(unsigned) && sizeof(lab_tree_paths) == sizeof(unsigned) &&
-                   sizeof(lab_augmentation) == sizeof(unsigned) && sizeof(lab_output_weight) == sizeof(unsigned) &&
-                   sizeof(lab_pool) == sizeof(unsigned) && sizeof(lab_head) == sizeof(unsigned) &&
-                   sizeof(lab_asked) == sizeof(unsigned) && sizeof(lab_schedule_kind) == sizeof(unsigned) &&
+                   sizeof(lab_activation) == sizeof(unsigned) &&
+                   sizeof(lab_survivors) == sizeof(unsigned) && sizeof(lab_order) == sizeof(unsigned) &&
+                   sizeof(lab_tree_paths) == sizeof(unsigned) && sizeof(lab_augmentation) == sizeof(unsigned) &&
+                   sizeof(lab_output_weight) == sizeof(unsigned) && sizeof(lab_pool) == sizeof(unsigned) &&
+                   sizeof(lab_head) == sizeof(unsigned) && sizeof(lab_schedule_kind) == sizeof(unsigned) &&
                    sizeof(lab_decay_kind) == sizeof(unsigned) && sizeof(lab_position_scale) == sizeof(unsigned) &&
                    sizeof(lab_logit_scale) == sizeof(unsigned) && sizeof(lab_precision) == sizeof(unsigned),
                "enumerations of the configuration are read as unsigned");
@@ -47,10 +47,10 @@ const lab_option lab_config_options[] = {
     {.field = "task", .type = LAB_OPTION_TASK, .offset = AT(task)},
     {.field = "encoding", .type = LAB_OPTION_TEXT, .offset = AT(encoding)},
     LAB_ROW("budget", TEXT, AT(budget), LAB_WORD("budget", "smoke|quick|paper"),
-            LAB_HELP("sizes and steps: docs/budgets.md"), .flags = LAB_OPTION_BY_HAND),
+            LAB_HELP("sizes and steps: docs/budgets.md"), .flags = LAB_OPTION_BY_HAND | LAB_OPTION_REPRODUCED),
     LAB_ROW("setup", NAMED, AT(setup), LAB_CHOICE("setup", "paper|code"),
             LAB_HELP("as the paper says, or partly as its authors' code"), .names = setups,
-            .flags = LAB_OPTION_BY_HAND),
+            .flags = LAB_OPTION_BY_HAND | LAB_OPTION_REPRODUCED),
     LAB_ROW("dim", SIZE, AT(model.dim), LAB_NUMBER("dim", "D", 1, 65536), LAB_HELP("dimension of the model")),
     LAB_ROW("heads", SIZE, AT(model.heads), LAB_NUMBER("heads", "H", 1, 65536),
             LAB_HELP("heads; D must be divisible by it")),
@@ -147,7 +147,8 @@ const lab_option lab_config_options[] = {
     LAB_ROW("pretrained_digest", SEED, AT(pretrained_digest), .silent = "0"),
     LAB_ROW("init_digest", SEED, AT(init_digest), .silent = "0"),
     LAB_ROW(NULL, TEXT, AT(pretrained), LAB_WORD("pretrained", "DIR"),
-            LAB_HELP("classifiers of text: fine-tunes the encoder that lies there"), .flags = LAB_OPTION_BY_HAND),
+            LAB_HELP("classifiers of text: fine-tunes the encoder that lies there"),
+            .flags = LAB_OPTION_BY_HAND | LAB_OPTION_REPRODUCED),
     LAB_ROW("position_scale", NAMED, AT(model.position_scale), LAB_CHOICE("position-scale", "none|sqrt-dim"),
             LAB_HELP("what the encoding adds to tokens: as it is, or times √D as embeddings are"),
             .names = position_scales, .silent = "none", .flags = LAB_OPTION_FREE),
@@ -161,7 +162,7 @@ const lab_option lab_config_options[] = {
             LAB_HELP("time between checkpoints, in minutes"), .flags = LAB_OPTION_BY_HAND),
     LAB_ROW("precision", NAMED, AT(model.precision), LAB_CHOICE("precision", "float32|bf16"),
             LAB_HELP("of matrix products; sums, weights and all else are float32"), .names = precisions,
-            .silent = "float32", .flags = LAB_OPTION_FREE),
+            .silent = "float32", .flags = LAB_OPTION_FREE | LAB_OPTION_REPRODUCED),
     LAB_ROW("continued_at", COUNT, AT(continued_at), .silent = "0"),
     LAB_ROW("continued_from", SEED, AT(continued_from), .silent = "0"),
 };
@@ -238,6 +239,14 @@ void lab_option_text(const lab_option *option, const lab_train_config *config, c
     }
 }
 
+double lab_config_number(const lab_train_config *config, const char *field) {
+    const lab_option *option = lab_class_field(config->task->class, field);
+    char text[LAB_FIELD_SIZE] = "0";
+    if (option != NULL)
+        lab_option_text(option, config, text, sizeof text);
+    return strtod(text, NULL);
+}
+
 bool lab_option_is_silent(const lab_option *option, const char *text) {
     return option->field == NULL || (option->silent != NULL && strcmp(option->silent, text) == 0);
 }
@@ -255,4 +264,3 @@ NAMES(lab_logit_scale_name, lab_logit_scale, logit_scales)
 NAMES(lab_precision_name, lab_precision, precisions)
 NAMES(lab_order_name, lab_order, lab_order_names)
 NAMES(lab_tree_paths_name, lab_tree_paths, lab_tree_paths_names)
-NAMES(lab_asked_name, lab_asked, lab_asked_names)

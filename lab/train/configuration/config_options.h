@@ -20,13 +20,14 @@ const lab_option *lab_config_field(const lab_task_class *class, size_t index);
 
 enum { LAB_FIELD_SIZE = LAB_SPEC_SIZE }; /* bytes of a value's text */
 /* A field's value as text, the same for equal values. */
+/* A number of the configuration by its field in stores; 0: its kind has no such field. */
+double lab_config_number(const lab_train_config *config, const char *field);
 void lab_option_text(const lab_option *option, const lab_train_config *config, char *text, size_t size);
 /* Whether this value is not written. */
 bool lab_option_is_silent(const lab_option *option, const char *text);
 
 /* Names of an enumeration's values, each list ends with NULL. */
-extern const char *const lab_order_names[], *const lab_asked_names[], *const lab_tree_paths_names[],
-                                                                          *const lab_augmentation_names[];
+extern const char *const lab_order_names[], *const lab_tree_paths_names[], *const lab_augmentation_names[];
 
 const char *lab_setup_name(lab_setup setup);
 const char *lab_embedding_init_name(lab_embedding_init init);
@@ -35,6 +36,5 @@ const char *lab_logit_scale_name(lab_logit_scale scale);
 const char *lab_precision_name(lab_precision precision);
 const char *lab_order_name(lab_order order);
 const char *lab_tree_paths_name(lab_tree_paths paths);
-const char *lab_asked_name(lab_asked asked);
 
 #endif

@@ -2,6 +2,7 @@
 /* See option_use.h. */
 #include "train/configuration/option_use.h"
 
+#include "io/word_distance.h"
 #include "model/architecture.h"
 
 #include <string.h>
@@ -35,4 +36,9 @@ bool lab_class_takes(const lab_task_class *class, const char *name) {
         if (lab_class_option(lab_class_at(c), name) != NULL)
             return false;
     return has_use(class, name);
+}
+
+bool lab_class_generates(const lab_task_class *class, const char *name) {
+    const lab_option *row = lab_class_option(class, name);
+    return (row != NULL && (row->flags & LAB_OPTION_GENERATED) != 0) || lab_word_among(name, class->generate_options);
 }

@@ -2,6 +2,7 @@
 /* Checkpoints: the input as the best parameters and as the last state of a small model. What is taken is the model that
  * scores a batch; what is refused leaves the model as it was, with one line that names the file. */
 #include "fuzz.h"
+#include "task/word_task.h"
 #include "train/train.h"
 
 #include "train/checkpoint.h"
@@ -31,7 +32,7 @@ static scene *open_scene(void) {
     const lab_task *task = lab_task_find("copy");
     FUZZ_REQUIRE(lab_train_config_budget(config, task, "smoke", LAB_SETUP_PAPER, &error) == LOCUS_OK);
     config->encoding = config->model.encoding = "algebraic(group=seq, values=on) + decay(learned=on)";
-    config->data.words.symbols = 3;
+    LAB_WORDS(&config->data)->symbols = 3;
     config->model.dim = config->model.feed_forward = 4;
     config->model.heads = config->model.encoder_layers = config->model.decoder_layers = 1;
     lab_config_fill(config);

@@ -62,7 +62,8 @@ static void check_kept(const lab_dataset *set, const lab_task_options *options) 
     locus_error error = {0};
     if (folder[0] == '\0')
         snprintf(folder, sizeof folder, "%s", fuzz_path("."));
-    const lab_task_options alone = {.test = options->test, .kept = folder, .labelled.tokens = options->labelled.tokens};
+    lab_task_options alone = {.test = options->test, .kept = folder};
+    LAB_LABELLED(&alone)->tokens = LAB_LABELLED(options)->tokens;
     FUZZ_REQUIRE_SAYING(lab_labelled_keep(options, 0, folder, &error) == LOCUS_OK, error.message);
     FUZZ_REQUIRE_SAYING(draw(&back, &alone, &error) == LOCUS_OK, error.message);
     const size_t tokens = set->input_offsets[set->samples];
@@ -74,7 +75,8 @@ static void check_kept(const lab_dataset *set, const lab_task_options *options) 
 }
 
 static void check_file(const char *path, lab_token_kind kind) {
-    lab_task_options options = {.path = path, .dev = path, .test = path, .labelled.tokens = kind};
+    lab_task_options options = {.path = path, .dev = path, .test = path};
+    LAB_LABELLED(&options)->tokens = kind;
     lab_dataset set;
     lab_class_facts facts;
     locus_error error = {0};

@@ -13,7 +13,7 @@ static locus_status load(lab_dataset *set, const char *path, lab_asked asked, lo
     const lab_task *task = lab_task_find("listops");
     lab_task_options options = lab_task_default(task);
     options.path = path;
-    options.expressions.asked = asked;
+    LAB_EXPRESSIONS(&options)->asked = asked;
     const lab_draw draw = {.task = task, .options = &options};
     *set = (lab_dataset){0};
     return lab_listops_load(set, &draw, error);

@@ -78,7 +78,8 @@ static void check_kept(const lab_dataset *set, const lab_task_options *options) 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *path = fuzz_file("input.jsonl", data, size);
     for (int kind = LAB_TOKENS_WORDS; kind <= LAB_TOKENS_BYTES; kind++) {
-        lab_task_options options = {.path = path, .dev = path, .test = path, .pairs.tokens = (lab_token_kind)kind};
+        lab_task_options options = {.path = path, .dev = path, .test = path};
+        LAB_PAIRS(&options)->tokens = (lab_token_kind)kind;
         lab_dataset set;
         lab_pair_facts facts;
         locus_error error = {0};
@@ -94,8 +95,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_side(&set, set.input_offsets, set.input, &set.input_tree);
         check_side(&set, set.target_offsets, set.target, &set.target_tree);
         check_kept(&set, &options);
-        options.pairs.order = facts.order;
-        options.pairs.arity = facts.arity;
+        LAB_PAIRS(&options)->order = facts.order;
+        LAB_PAIRS(&options)->arity = facts.arity;
         if (set.children != NULL)
             check_growth(&set, &options);
         lab_dataset_destroy(&set);

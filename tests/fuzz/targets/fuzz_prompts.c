@@ -3,6 +3,7 @@
  * file, whose tokens give the text back; a failure says what is wrong. */
 #include "fuzz.h"
 #include "samples/prompts.h"
+#include "task/task_class.h"
 
 #include <stdlib.h>
 #include <string.h>
