@@ -10,6 +10,9 @@
 
 #include "kernels/rotate_body.h"
 
+/* Rows that are asked for ahead: a run's. Fewer wait for memory, more ask for what another thread turns. */
+#define STEPS_AHEAD ((size_t)8)
+
 /* Rows of one run, at most ROTATE_ROWS. */
 typedef struct steps_piece {
     const locus_rotation_steps *shape;
@@ -48,7 +51,7 @@ SIMD void steps_columns(const steps_piece *piece, const bool stands, size_t head
                              v_first(elements < LANES ? 0 : elements - LANES)};
     const ptrdiff_t h = (ptrdiff_t)head, step_row = shape->step_row;
     const ptrdiff_t source_row = shape->source_row, target_row = shape->target_row;
-    const size_t at = head * shape->pairs + i, ahead = ROTATE_ROWS * (size_t)source_row * sizeof(real);
+    const size_t at = head * shape->pairs + i, ahead = STEPS_AHEAD * (size_t)source_row * sizeof(real);
     const real *base = piece->base + 2 * at, *step = piece->step + 2 * at;
     const real *source = piece->source + h * shape->source_head + 2 * i;
     real *target = piece->target + h * shape->target_head + 2 * i;
