@@ -4,9 +4,9 @@
  *   folded     algebraic(generator=angles): the eigenbasis is folded into the projections
  *   unfolded   algebraic: into the eigenbasis of each block, turn, and out again
  *
- * of grid:2 on a 256 × 256 grid, of cycle:4096 on its 4,096 points, and of seq for as many. Ratios as in bench_apply:
- * folded over rope of as many tokens (with gradients: over rope and over rope(learned=on)); unfolded over rope plus its
- * own matrix products at the product peak measured here.
+ * of grid:2 on grids of 256 × 256 and, in cache, of 16 × 16, of cycle:4096 on its 4,096 points, and of seq for as many.
+ * Ratios as in bench_apply: folded over rope of as many tokens (with gradients: over rope and over rope(learned=on));
+ * unfolded over rope plus its own matrix products at the product peak measured here.
  *
  * Errors, in double, as the largest element of the difference of operators: ⌈a⌉⌈b⌉ and ⌈a + b⌉ in float32 against
  * ⌈a + b⌉ in double, for a + b = 1,000,000 on seq (bound 1e-5) and a word of 1,000 letters on tree:2 (1e-4). In double
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADS = 8, DIM = 64, ROW = HEADS * DIM, SIDE = 256, PERIOD = 4096, WORD = 1000, MOST_BLOCKS = 2 };
+enum { HEADS = 8, DIM = 64, ROW = HEADS * DIM, SIDE = 256, SMALL = 16, PERIOD = 4096, WORD = 1000, MOST_BLOCKS = 2 };
 
 typedef struct bench_options {
     bool json, quick;
@@ -44,12 +44,12 @@ static locus_positions *positions_of(const char *group_text, const int64_t *valu
 }
 
 /* Row by row. */
-static locus_positions *grid_positions(void) {
-    const size_t count = (size_t)SIDE * SIDE;
+static locus_positions *grid_positions(size_t side) {
+    const size_t count = side * side;
     int64_t *values = bench_memory(2 * count * sizeof *values);
     for (size_t i = 0; i < count; i++) {
-        values[2 * i] = (int64_t)(i / SIDE);
-        values[2 * i + 1] = (int64_t)(i % SIDE);
+        values[2 * i] = (int64_t)(i / side);
+        values[2 * i + 1] = (int64_t)(i % side);
     }
     locus_positions *positions = positions_of("grid:2", values, count);
     locus_release(values, 2 * count * sizeof *values);
@@ -159,10 +159,12 @@ static void bench_case(const group_case *c, const bench_options *options, double
 
 static void bench_speed(const bench_options *options) {
     const double peak = bench_product_peak(options->quick ? 0.2 : 1);
-    const size_t grid = (size_t)SIDE * SIDE;
+    const size_t grid = (size_t)SIDE * SIDE, small = (size_t)SMALL * SMALL;
     const group_case cases[] = {
-        {"grid:2", "algebraic(group=grid:2, generator=angles)", "algebraic(group=grid:2)", grid, 2, grid_positions(),
-         positions_of("seq", NULL, grid)},
+        {"grid:2", "algebraic(group=grid:2, generator=angles)", "algebraic(group=grid:2)", grid, 2,
+         grid_positions(SIDE), positions_of("seq", NULL, grid)},
+        {"grid:2", "algebraic(group=grid:2, generator=angles)", "algebraic(group=grid:2)", small, 2,
+         grid_positions(SMALL), positions_of("seq", NULL, small)},
         {"seq", "algebraic(generator=angles)", "algebraic", grid, 1, positions_of("seq", NULL, grid),
          positions_of("seq", NULL, grid)},
         {"cycle:4096", "algebraic(group=cycle:4096, generator=angles)", "algebraic(group=cycle:4096)", PERIOD, 1,

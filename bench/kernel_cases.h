@@ -80,9 +80,38 @@ static const B(bench_case) B(cases_rotate)[] = {
     {"8 x 8 heads half", 2e0 * 64 * 64 * sizeof(REAL), "GB/s", B(run_rotate_heads)},
 };
 
+/* 64 tokens of eight heads, each with angles of its own, in runs of 8. */
+static void B(run_steps)(const TABLE *k, const B(case_data) * d, bool stands) {
+    locus_rotation_run runs[8];
+    for (size_t i = 0; i < 8; i++)
+        runs[i] = (locus_rotation_run){8, 0, stands};
+    const locus_rotation_steps shape = {.count = 8,
+                                        .runs = runs,
+                                        .heads = 8,
+                                        .D = B(HEAD),
+                                        .pairs = B(PAIRS),
+                                        .base_row = 0,
+                                        .step_row = 16 * B(PAIRS),
+                                        .source_row = 8 * B(HEAD),
+                                        .source_head = B(HEAD),
+                                        .target_row = 8 * B(HEAD),
+                                        .target_head = B(HEAD)};
+    k->rotate_steps(&shape, 1, 1, d->in2, d->in2 + 16 * B(PAIRS), d->in, d->out);
+}
+CASE(run_steps_rising, B(run_steps)(k, d, false))
+CASE(run_steps_standing, B(run_steps)(k, d, true))
+static const B(bench_case) B(cases_rotate_steps)[] = {
+    {"64 x 8 heads rising", 2e0 * 64 * 512 * sizeof(REAL), "GB/s", B(run_steps_rising)},
+    {"64 x 8 heads standing", 2e0 * 64 * 512 * sizeof(REAL), "GB/s", B(run_steps_standing)},
+};
+
 CASE(run_angles, k->angles(CASE_ROWS, B(PAIRS), d->coarse, d->coarse_index, d->fine, d->fine_index, d->out,
                            d->out + CASE_ROWS * B(PAIRS), B(PAIRS)))
 static const B(bench_case) B(cases_angles)[] = {{"32 pairs", CASE_ROWS *B(PAIRS), "Gpair/s", B(run_angles)}};
+
+CASE(run_phases,
+     k->phases(CASE_ROWS, B(PAIRS), d->coarse, d->coarse_index, d->fine, d->fine_index, d->out, 2 * B(PAIRS)))
+static const B(bench_case) B(cases_phases)[] = {{"32 pairs", CASE_ROWS *B(PAIRS), "Gpair/s", B(run_phases)}};
 
 CASE(run_gradient,
      (k->angle_gradient(CASE_ROWS, B(PAIRS), true, d->weight, d->in, 64, d->in2, 64, d->sum), d->out[0] = 0))

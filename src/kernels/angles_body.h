@@ -64,15 +64,21 @@ SIMD void angles_last(const angles_run *run, size_t i) {
     }
 }
 
+/* How many rows begin with the same coarse factor. */
+SIMD size_t angles_alike(const uint32_t *coarse_index, size_t rows) {
+    size_t alike = 1;
+    while (alike < rows && coarse_index[alike] == coarse_index[0])
+        alike++;
+    return alike;
+}
+
 static void KERNEL(angles)(size_t rows, size_t pairs, const double *coarse, const uint32_t *coarse_index,
                            const double *fine, const uint32_t *fine_index, real *cosine, real *sine,
                            ptrdiff_t table_stride) {
     angles_run run = {.pairs = pairs, .fine = fine, .table_stride = table_stride};
     for (size_t row = 0; row < rows; row += run.rows) {
         size_t i = 0;
-        run.rows = 1;
-        while (row + run.rows < rows && coarse_index[row + run.rows] == coarse_index[row])
-            run.rows++;
+        run.rows = angles_alike(coarse_index + row, rows - row);
         run.coarse = coarse + 2 * pairs * coarse_index[row];
         run.fine_index = fine_index + row;
         run.cosine = cosine + (ptrdiff_t)row * table_stride;
@@ -87,6 +93,64 @@ static void KERNEL(angles)(size_t rows, size_t pairs, const double *coarse, cons
             angles_last(&run, i);
     }
 }
+
+/* ---- the same as complex numbers ---- */
+
+/* `units` times VD_LANES pairs from pair i on (cut: the last ones), coarse ∘ re(f) + swap(coarse) ∘ im(f): neighbours
+ * alone change places. The coarse factor stays in registers. */
+SIMD void phases_columns(const angles_run *run, size_t i, const size_t units, const bool cut) {
+    const size_t elements = cut ? 2 * (run->pairs - i) : 0;
+    const vd_part low = vd_first(elements < VD_LANES ? elements : VD_LANES);
+    const vd_part high = vd_first(elements < VD_LANES ? 0 : elements - VD_LANES);
+    vd coarse[2][2], swapped[2][2];
+    SIMD_UNROLL
+    for (size_t j = 0; j < units; j++) {
+        const double *at = run->coarse + 2 * (i + j * VD_LANES);
+        coarse[j][0] = cut ? vd_load_part(at, low) : vd_load(at);
+        coarse[j][1] = cut ? vd_load_part(at + VD_LANES, high) : vd_load(at + VD_LANES);
+        vd_swap(coarse[j], swapped[j]);
+    }
+    for (size_t row = 0; row < run->rows; row++) {
+        const double *fine = run->fine + 2 * (run->pairs * run->fine_index[row] + i);
+        real *phase = run->cosine + (ptrdiff_t)row * run->table_stride + 2 * i;
+        SIMD_UNROLL
+        for (size_t j = 0; j < units; j++, fine += 2 * VD_LANES, phase += 2 * VD_LANES) {
+            const vd f[2] = {cut ? vd_load_part(fine, low) : vd_load(fine),
+                             cut ? vd_load_part(fine + VD_LANES, high) : vd_load(fine + VD_LANES)};
+            vd re[2], im[2];
+            vd_spread(f, re, im);
+            re[0] = vd_fma(swapped[j][0], im[0], vd_mul(coarse[j][0], re[0]));
+            re[1] = vd_fma(swapped[j][1], im[1], vd_mul(coarse[j][1], re[1]));
+            if (cut) {
+                vd_store_real_part(phase, re[0], low);
+                vd_store_real_part(phase + VD_LANES, re[1], high);
+            } else {
+                vd_store_real(phase, re[0]);
+                vd_store_real(phase + VD_LANES, re[1]);
+            }
+        }
+    }
+}
+
+static void KERNEL(phases)(size_t rows, size_t pairs, const double *coarse, const uint32_t *coarse_index,
+                           const double *fine, const uint32_t *fine_index, real *phase, ptrdiff_t table_stride) {
+    angles_run run = {.pairs = pairs, .fine = fine, .table_stride = table_stride};
+    for (size_t row = 0; row < rows; row += run.rows) {
+        size_t i = 0;
+        run.rows = angles_alike(coarse_index + row, rows - row);
+        run.coarse = coarse + 2 * pairs * coarse_index[row];
+        run.fine_index = fine_index + row;
+        run.cosine = phase + (ptrdiff_t)row * table_stride;
+        for (; i + 2 * VD_LANES <= pairs; i += 2 * VD_LANES)
+            phases_columns(&run, i, 2, false);
+        for (; i + VD_LANES <= pairs; i += VD_LANES)
+            phases_columns(&run, i, 1, false);
+        if (i < pairs)
+            phases_columns(&run, i, 1, true);
+    }
+}
+
+/* ---- gradients ---- */
 
 /* x and y of VD_LANES pairs from pair i on, as doubles; y stands pairs further on, or next to x. */
 SIMD void angles_load(size_t pairs, const bool half_pairs, const real *row, size_t i, vd *x, vd *y) {

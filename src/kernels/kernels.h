@@ -19,9 +19,6 @@
  *
  *   half_pairs:  x_0 … x_(pairs−1) | y_0 … y_(pairs−1) | rest      else  x_0 y_0 x_1 y_1 … | rest
  *
- * With a base, one row of cosines and sines laid out by heads as the table's rows are, each angle is the sum of the
- * base's and the table's: the two are multiplied as complex numbers. NULL: the table alone.
- *
  * The rest, elements 2·pairs … D − 1, is multiplied by scale only. */
 typedef struct locus_rotation {
     size_t rows, heads, D, pairs;
@@ -29,8 +26,24 @@ typedef struct locus_rotation {
     ptrdiff_t table_row, table_head;
     ptrdiff_t source_row, source_head;
     ptrdiff_t target_row, target_head;
-    const void *base_cosine, *base_sine; /* reals, or NULL */
 } locus_rotation;
+
+/* What rotate_steps walks: runs of rows, whose heads stand as above and whose pairs are x_0 y_0 x_1 y_1 … alone. The
+ * angles of row r of run n are those of base row n plus those of step run.step + r, or run.step if the run stands.
+ * Rows of base and steps are (cos, sin), [heads, pairs, 2]. */
+typedef struct locus_rotation_run {
+    size_t rows, step;
+    bool stands;
+} locus_rotation_run;
+
+typedef struct locus_rotation_steps {
+    size_t count; /* of runs */
+    const locus_rotation_run *runs;
+    size_t heads, D, pairs;
+    ptrdiff_t base_row, step_row;
+    ptrdiff_t source_row, source_head;
+    ptrdiff_t target_row, target_head;
+} locus_rotation_steps;
 
 /* Rows of scores on their way to weights. Row i has scores in its columns [from[i], to[i]), within `columns`, and
  * weights of 0 elsewhere. */
@@ -50,9 +63,12 @@ typedef struct locus_softmax_rows {
  * rotate            (x, y) → scale·(x cos − y sin, x sin + y cos) for the pairs of rows × heads; with sign −1 the other
  * way.
  *                   target may be source.
+ * rotate_steps      The same for angles that are sums: the complex numbers (cos, sin) of base and step are multiplied
+ *                   first.
  * angles            Cosines and sines of a run of rows from two-level tables in double: row r, pair i gets the complex
  *                   product of coarse[coarse_index[r]·pairs + i] and fine[fine_index[r]·pairs + i] (interleaved cos,
  *                   sin), rounded once. Fastest where neighbouring rows have the same coarse index.
+ * phases            The same as complex numbers: (cos, sin) of pair i of row r stands at phase + r·table_stride + 2·i.
  * angle_gradient    Adds Σ_r weight[r]·(gx·y − gy·x) to sum[pairs], in double. With (x, y) the rotated pair and
  *                   g = dL/d(x, y) this is MINUS the gradient of ω where the angle is weight·ω: dL/dω = Σ p·(gy·x −
  *                   gx·y), so hand in −position, or subtract.
@@ -94,9 +110,13 @@ typedef struct locus_softmax_rows {
                           ptrdiff_t ld_target); \
         void (*rotate)(const locus_rotation *shape, real sign, real scale, const real *cosine, const real *sine, \
                        const real *source, real *target); \
+        void (*rotate_steps)(const locus_rotation_steps *shape, real sign, real scale, const real *base, \
+                             const real *step, const real *source, real *target); \
         void (*angles)(size_t rows, size_t pairs, const double *coarse, const uint32_t *coarse_index, \
                        const double *fine, const uint32_t *fine_index, real *cosine, real *sine, \
                        ptrdiff_t table_stride); \
+        void (*phases)(size_t rows, size_t pairs, const double *coarse, const uint32_t *coarse_index, \
+                       const double *fine, const uint32_t *fine_index, real *phase, ptrdiff_t table_stride); \
         void (*angle_gradient)(size_t rows, size_t pairs, bool half_pairs, const double *weight, const real *y, \
                                ptrdiff_t y_stride, const real *g, ptrdiff_t g_stride, double *sum); \
         void (*scale)(size_t n, real a, const real *x, real *y); \

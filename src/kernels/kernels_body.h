@@ -16,6 +16,7 @@
 #include "kernels/rotate_body.h"
 #include "kernels/scores_body.h"
 #include "kernels/softmax_body.h"
+#include "kernels/steps_body.h"
 #include "kernels/transpose_body.h"
 #include "kernels/vector_body.h"
 

@@ -11,7 +11,9 @@
     X(gemm) \
     X(transpose) \
     X(rotate) \
+    X(rotate_steps) \
     X(angles) \
+    X(phases) \
     X(angle_gradient) \
     X(scale) \
     X(axpy) \

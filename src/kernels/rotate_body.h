@@ -14,7 +14,7 @@
 #else
 #define ROTATE_VECTORS ((size_t)2)
 #endif
-#define ROTATE_AHEAD ((uintptr_t)1024) /* bytes; measured: 512 to 4096 are alike, none costs a tenth */
+#define ROTATE_AHEAD ((size_t)8192) /* bytes */
 
 typedef struct rotate_call {
     locus_rotation shape;
@@ -23,10 +23,11 @@ typedef struct rotate_call {
     real *target;
 } rotate_call;
 
-/* Asks for what stands a little ahead of a head; past the buffer's end this is a hint without effect. */
-SIMD void rotate_ahead(const real *source, size_t lines) {
+/* Asks for what stands ahead of a head, into the second cache level: in the first it would push out what is turned now
+ * and the tables. Past the buffer's end this is a hint without effect. */
+SIMD void rotate_ahead(const real *source, size_t bytes, size_t lines) {
     for (size_t line = 0; line < lines; line++)
-        __builtin_prefetch((const void *)((uintptr_t)source + ROTATE_AHEAD + 64 * line));
+        __builtin_prefetch((const void *)((uintptr_t)source + bytes + 64 * line), 0, 2);
 }
 
 SIMD void rotate_pair(vreal cosine, vreal sine, vreal *x, vreal *y) {
@@ -40,13 +41,13 @@ SIMD void rotate_vector(size_t pairs, const bool half_pairs, size_t i, vreal cos
                         real *target) {
     vreal x, y, a, b;
     if (half_pairs) {
-        x = v_load(source + i);
-        y = v_load(source + pairs + i);
+        x = v_held(v_load(source + i));
+        y = v_held(v_load(source + pairs + i));
         rotate_pair(cosine, sine, &x, &y);
         v_store(target + i, x);
         v_store(target + pairs + i, y);
     } else {
-        v_deinterleave(v_load(source + 2 * i), v_load(source + 2 * i + LANES), &x, &y);
+        v_deinterleave(v_held(v_load(source + 2 * i)), v_held(v_load(source + 2 * i + LANES)), &x, &y);
         rotate_pair(cosine, sine, &x, &y);
         v_interleave(x, y, &a, &b);
         v_store(target + 2 * i, a);
@@ -101,7 +102,7 @@ SIMD void rotate_own(const rotate_call *call, const bool half_pairs) {
         const real *source = call->source + (ptrdiff_t)row * shape->source_row;
         real *target = call->target + (ptrdiff_t)row * shape->target_row;
         for (size_t head = shape->heads; head > 0; head--) {
-            rotate_ahead(source, lines);
+            rotate_ahead(source, ROTATE_AHEAD, lines);
             rotate_head(pairs, half_pairs, cosine_factor, sine_factor, cosine, sine, source, target);
             cosine += shape->table_head;
             sine += shape->table_head;
@@ -111,101 +112,12 @@ SIMD void rotate_own(const rotate_call *call, const bool half_pairs) {
     }
 }
 
-/* A base's cosines and sines with scale and sign in them. */
-typedef struct rotate_base {
-    vreal cosine_scaled, sine_scaled, cosine_signed, sine_signed;
-} rotate_base;
-
-SIMD rotate_base rotate_base_of(const rotate_call *call, vreal cosine, vreal sine) {
-    const vreal factor = v_set(call->scale), signed_factor = v_set(call->sign * call->scale);
-    return (rotate_base){v_mul(cosine, factor), v_mul(sine, factor), v_mul(cosine, signed_factor),
-                         v_mul(sine, signed_factor)};
-}
-
-/* The sum of the base's angle and the table's. */
-SIMD void rotate_compose(const rotate_base *base, vreal *cosine, vreal *sine) {
-    vreal composed = v_fnma(base->sine_scaled, *sine, v_mul(base->cosine_scaled, *cosine));
-    *sine = v_fma(base->sine_signed, *cosine, v_mul(base->cosine_signed, *sine));
-    *cosine = composed;
-}
-
-/* `vectors` vectors of pairs from pair i on (cut: the last pairs, fewer than a vector) of one head in all rows. Asks
- * for the same head as many rows ahead as there are here. stands: all rows take one row of the table, which is composed
- * with the base once. */
-SIMD void rotate_based_columns(const rotate_call *call, const bool half_pairs, const bool stands, ptrdiff_t head,
-                               size_t i, const size_t vectors, const bool cut, size_t lines) {
-    const locus_rotation *shape = &call->shape;
-    const size_t pairs = shape->pairs, rows = shape->rows;
-    const ptrdiff_t table_row = shape->table_row, source_row = shape->source_row, target_row = shape->target_row;
-    const vpart part = v_first(cut ? pairs - i : 0);
-    const ptrdiff_t own = head * shape->table_head + (ptrdiff_t)i;
-    const real *base_cosine = (const real *)shape->base_cosine + own, *base_sine = (const real *)shape->base_sine + own;
-    const real *table_cosine = call->cosine + own, *table_sine = call->sine + own;
-    const real *source = call->source + head * shape->source_head;
-    real *target = call->target + head * shape->target_head;
-    const uintptr_t ahead = (uintptr_t)((ptrdiff_t)rows * source_row) * sizeof(real);
-    rotate_base base[ROTATE_VECTORS];
-    vreal cosines[ROTATE_VECTORS], sines[ROTATE_VECTORS];
-    SIMD_UNROLL
-    for (size_t j = 0; j < vectors; j++) {
-        base[j] = rotate_base_of(call, cut ? v_load_part(base_cosine, part) : v_load(base_cosine + j * LANES),
-                                 cut ? v_load_part(base_sine, part) : v_load(base_sine + j * LANES));
-        cosines[j] = cut ? v_load_part(table_cosine, part) : v_load(table_cosine + j * LANES);
-        sines[j] = cut ? v_load_part(table_sine, part) : v_load(table_sine + j * LANES);
-        rotate_compose(&base[j], &cosines[j], &sines[j]);
-    }
-    for (size_t row = rows; row > 0; row--) {
-        for (size_t line = 0; line < lines; line++)
-            __builtin_prefetch((const void *)((uintptr_t)source + ahead + 64 * line));
-        SIMD_UNROLL
-        for (size_t j = 0; j < vectors; j++) {
-            vreal cosine = cosines[j], sine = sines[j];
-            if (!stands) {
-                cosine = cut ? v_load_part(table_cosine, part) : v_load(table_cosine + j * LANES);
-                sine = cut ? v_load_part(table_sine, part) : v_load(table_sine + j * LANES);
-                rotate_compose(&base[j], &cosine, &sine);
-            }
-            if (cut)
-                rotate_part(pairs, half_pairs, i, cosine, sine, source, target);
-            else
-                rotate_vector(pairs, half_pairs, i + j * LANES, cosine, sine, source, target);
-        }
-        table_cosine += table_row;
-        table_sine += table_row;
-        source += source_row;
-        target += target_row;
-    }
-}
-
-/* Angles are sums of a base, one for all rows, and a table: a head at a time, its base in registers. */
-SIMD void rotate_based_heads(const rotate_call *call, const bool half_pairs, const bool stands) {
-    const size_t pairs = call->shape.pairs, all_lines = call->shape.D * sizeof(real) / 64;
-    for (size_t head = 0; head < call->shape.heads; head++) {
-        const ptrdiff_t h = (ptrdiff_t)head;
-        size_t i = 0, lines = all_lines;
-        for (; i + ROTATE_VECTORS * LANES <= pairs; i += ROTATE_VECTORS * LANES, lines = 0)
-            rotate_based_columns(call, half_pairs, stands, h, i, ROTATE_VECTORS, false, lines);
-        for (; i + LANES <= pairs; i += LANES, lines = 0)
-            rotate_based_columns(call, half_pairs, stands, h, i, 1, false, lines);
-        if (i < pairs)
-            rotate_based_columns(call, half_pairs, stands, h, i, 1, true, lines);
-    }
-}
-
-SIMD void rotate_based(const rotate_call *call, const bool half_pairs) {
-    rotate_based_heads(call, half_pairs, false);
-}
-
-SIMD void rotate_standing(const rotate_call *call, const bool half_pairs) {
-    rotate_based_heads(call, half_pairs, true);
-}
-
 /* `vectors` vectors of pairs from pair i on, in all heads of a row. */
 SIMD void rotate_columns(const locus_rotation *shape, const bool half_pairs, size_t i, const size_t vectors,
                          size_t lines, const vreal cosine[], const vreal sine[], const real *source, real *target) {
     const size_t pairs = shape->pairs;
     for (size_t head = shape->heads; head > 0; head--) {
-        rotate_ahead(source, lines);
+        rotate_ahead(source, ROTATE_AHEAD, lines);
         SIMD_UNROLL
         for (size_t j = 0; j < vectors; j++)
             rotate_vector(pairs, half_pairs, i + j * LANES, cosine[j], sine[j], source, target);
@@ -258,10 +170,6 @@ SIMD void rotate_shared(const rotate_call *call, const bool half_pairs) {
     }
 ROTATE_LAYOUT(rotate_own_half, rotate_own, true)
 ROTATE_LAYOUT(rotate_own_interleaved, rotate_own, false)
-ROTATE_LAYOUT(rotate_based_half, rotate_based, true)
-ROTATE_LAYOUT(rotate_based_interleaved, rotate_based, false)
-ROTATE_LAYOUT(rotate_standing_half, rotate_standing, true)
-ROTATE_LAYOUT(rotate_standing_interleaved, rotate_standing, false)
 ROTATE_LAYOUT(rotate_shared_half, rotate_shared, true)
 ROTATE_LAYOUT(rotate_shared_interleaved, rotate_shared, false)
 
@@ -290,15 +198,7 @@ static void KERNEL(rotate)(const locus_rotation *shape, real sign, real scale, c
     const bool shared = shape->table_head == 0 && shape->heads > 1;
     for (size_t left = shape->rows; left > 0; left -= call.shape.rows) {
         call.shape.rows = left < ROTATE_ROWS ? left : ROTATE_ROWS;
-        if (shape->base_cosine && shape->table_row == 0 && shape->half_pairs)
-            KERNEL(rotate_standing_half)(&call);
-        else if (shape->base_cosine && shape->table_row == 0)
-            KERNEL(rotate_standing_interleaved)(&call);
-        else if (shape->base_cosine && shape->half_pairs)
-            KERNEL(rotate_based_half)(&call);
-        else if (shape->base_cosine)
-            KERNEL(rotate_based_interleaved)(&call);
-        else if (shared && shape->half_pairs)
+        if (shared && shape->half_pairs)
             KERNEL(rotate_shared_half)(&call);
         else if (shared)
             KERNEL(rotate_shared_interleaved)(&call);

@@ -19,6 +19,9 @@
  *   load_part, store_part               touch the part's elements only; other lanes load as 0
  *   load_part_or                        the same, but they load as `other`
  *   deinterleave(a,b,&x,&y)             a, b = x0 y0 x1 y1 …  →  x0 x1 …, y0 y1 …; interleave is its inverse
+ *   held(x)                             x in a register, where a compiler would load it anew for each use
+ *   swap(a[2],b[2])                     a = x0 y0 x1 y1 …  →  b = y0 x0 y1 x1 …
+ *   spread(a[2],x[2],y[2])              a = x0 y0 x1 y1 …  →  x = x0 x0 x1 x1 …, y = −y0 y0 −y1 y1 …
  *   transpose(block)                    a square of lanes × lanes in place
  *   vd_load_real, vd_store_real         VD_LANES reals to and from doubles (also _part)
  *
@@ -106,6 +109,7 @@ typedef vd_part vpart;
 #define v_set SIMD_WORD(set)
 #define v_load SIMD_WORD(load)
 #define v_store SIMD_WORD(store)
+#define v_held SIMD_WORD(held)
 #define v_first SIMD_WORD(first)
 #define v_load_part SIMD_WORD(load_part)
 #define v_load_part_or SIMD_WORD(load_part_or)
@@ -124,6 +128,8 @@ typedef vd_part vpart;
 #define v_zero_below SIMD_WORD(zero_below)
 #define v_deinterleave SIMD_WORD(deinterleave)
 #define v_interleave SIMD_WORD(interleave)
+#define v_swap SIMD_WORD(swap)
+#define v_spread SIMD_WORD(spread)
 #define v_transpose SIMD_WORD(transpose)
 
 #endif

@@ -69,6 +69,10 @@ SIMD void vd_store_part(double *p, vd x, vd_part part) {
     SIMD void v##_store(element *p, v x) { \
         _mm256_storeu_##suffix(p, x); \
     } \
+    SIMD v v##_held(v x) { \
+        __asm__("" : "+x"(x)); \
+        return x; \
+    } \
     SIMD v v##_add(v a, v b) { \
         return _mm256_add_##suffix(a, b); \
     } \
@@ -155,6 +159,32 @@ SIMD void vd_interleave(vd x, vd y, vd *a, vd *b) {
     vd low = _mm256_unpacklo_pd(x, y), high = _mm256_unpackhi_pd(x, y);
     *a = _mm256_permute2f128_pd(low, high, 0x20);
     *b = _mm256_permute2f128_pd(low, high, 0x31);
+}
+
+SIMD void vf_swap(const vf a[2], vf b[2]) {
+    b[0] = _mm256_permute_ps(a[0], 0xb1);
+    b[1] = _mm256_permute_ps(a[1], 0xb1);
+}
+
+SIMD void vd_swap(const vd a[2], vd b[2]) {
+    b[0] = _mm256_permute_pd(a[0], 0x5);
+    b[1] = _mm256_permute_pd(a[1], 0x5);
+}
+
+SIMD void vf_spread(const vf a[2], vf x[2], vf y[2]) {
+    const vf sign = _mm256_setr_ps(-0.0f, 0, -0.0f, 0, -0.0f, 0, -0.0f, 0);
+    for (int i = 0; i < 2; i++) {
+        x[i] = _mm256_moveldup_ps(a[i]);
+        y[i] = _mm256_xor_ps(_mm256_movehdup_ps(a[i]), sign);
+    }
+}
+
+SIMD void vd_spread(const vd a[2], vd x[2], vd y[2]) {
+    const vd sign = _mm256_setr_pd(-0.0, 0, -0.0, 0);
+    for (int i = 0; i < 2; i++) {
+        x[i] = _mm256_movedup_pd(a[i]);
+        y[i] = _mm256_xor_pd(_mm256_permute_pd(a[i], 0xf), sign);
+    }
 }
 
 SIMD void vf_transpose(vf block[8]) {

@@ -28,6 +28,10 @@ typedef __mmask8 vd_part;
     SIMD void v##_store(element *p, v x) { \
         _mm512_storeu_##suffix(p, x); \
     } \
+    SIMD v v##_held(v x) { \
+        __asm__("" : "+v"(x)); \
+        return x; \
+    } \
     SIMD v##_part v##_first(size_t n) { \
         return (v##_part)((1u << n) - 1u); \
     } \
@@ -102,6 +106,32 @@ SIMD void vd_interleave(vd x, vd y, vd *a, vd *b) {
     const __m512i low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
     *a = _mm512_permutex2var_pd(x, low, y);
     *b = _mm512_permutex2var_pd(x, _mm512_add_epi64(low, _mm512_set1_epi64(4)), y);
+}
+
+SIMD void vf_swap(const vf a[2], vf b[2]) {
+    b[0] = _mm512_permute_ps(a[0], 0xb1);
+    b[1] = _mm512_permute_ps(a[1], 0xb1);
+}
+
+SIMD void vd_swap(const vd a[2], vd b[2]) {
+    b[0] = _mm512_permute_pd(a[0], 0x55);
+    b[1] = _mm512_permute_pd(a[1], 0x55);
+}
+
+SIMD void vf_spread(const vf a[2], vf x[2], vf y[2]) {
+    const __m512 sign = _mm512_castsi512_ps(_mm512_set1_epi64(INT64_C(0x80000000)));
+    for (int i = 0; i < 2; i++) {
+        x[i] = _mm512_moveldup_ps(a[i]);
+        y[i] = _mm512_xor_ps(_mm512_movehdup_ps(a[i]), sign);
+    }
+}
+
+SIMD void vd_spread(const vd a[2], vd x[2], vd y[2]) {
+    const __m512d sign = _mm512_setr_pd(-0.0, 0, -0.0, 0, -0.0, 0, -0.0, 0);
+    for (int i = 0; i < 2; i++) {
+        x[i] = _mm512_movedup_pd(a[i]);
+        y[i] = _mm512_xor_pd(_mm512_permute_pd(a[i], 0xff), sign);
+    }
 }
 
 /* A square of 4 × 4 quarters: in[g] holds quarters g0 … g3, out[l] gets 0l … 3l. */

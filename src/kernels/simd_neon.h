@@ -29,6 +29,10 @@ typedef size_t vd_part;
     SIMD void v##_store(element *p, v x) { \
         vst1q_##suffix(p, x); \
     } \
+    SIMD v v##_held(v x) { \
+        __asm__("" : "+w"(x)); \
+        return x; \
+    } \
     SIMD v##_part v##_first(size_t n) { \
         return n; \
     } \
@@ -88,6 +92,16 @@ typedef size_t vd_part;
     SIMD void v##_interleave(v x, v y, v *a, v *b) { \
         *a = vzip1q_##suffix(x, y); \
         *b = vzip2q_##suffix(x, y); \
+    } \
+    SIMD void v##_swap(const v a[2], v b[2]) { \
+        for (int i = 0; i < 2; i++) \
+            b[i] = vtrn1q_##suffix(vtrn2q_##suffix(a[i], a[i]), a[i]); \
+    } \
+    SIMD void v##_spread(const v a[2], v x[2], v y[2]) { \
+        for (int i = 0; i < 2; i++) { \
+            x[i] = vtrn1q_##suffix(a[i], a[i]); \
+            y[i] = vtrn2q_##suffix(vnegq_##suffix(a[i]), a[i]); \
+        } \
     }
 
 NEON_WORDS(vf, float, 4, f32)

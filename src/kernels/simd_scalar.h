@@ -38,6 +38,9 @@ typedef size_t vd_part;
     SIMD void v##_store(element *p, v x) { \
         *p = x; \
     } \
+    SIMD v v##_held(v x) { \
+        return x; \
+    } \
     SIMD v##_part v##_first(size_t n) { \
         return n; \
     } \
@@ -88,6 +91,15 @@ typedef size_t vd_part;
     SIMD void v##_interleave(v x, v y, v *a, v *b) { \
         *a = x; \
         *b = y; \
+    } \
+    SIMD void v##_swap(const v a[2], v b[2]) { \
+        b[0] = a[1]; \
+        b[1] = a[0]; \
+    } \
+    SIMD void v##_spread(const v a[2], v x[2], v y[2]) { \
+        x[0] = x[1] = a[0]; \
+        y[0] = -a[1]; \
+        y[1] = a[1]; \
     } \
     SIMD void v##_transpose(v block[1]) { \
         (void)block; \

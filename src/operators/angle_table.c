@@ -88,24 +88,6 @@ static void fill_fine(void *context, size_t index, size_t worker) {
         angle_row(job->rates, index, (int64_t)f, job->rows + (index * LOCUS_FINE + f) * job->rates->pairs * 2);
 }
 
-/* In the order of a token's row: all heads of one step side by side. */
-static locus_status make_steps(locus_angle_fine *fine, locus_owned *memory, locus_error *error) {
-    const size_t pairs = fine->rates.pairs, row = fine->rates.tables * pairs;
-    float *cosine = locus_owned_get(memory, LOCUS_STEPS * row, sizeof *cosine);
-    float *sine = locus_owned_get(memory, LOCUS_STEPS * row, sizeof *sine);
-    if (!cosine || !sine)
-        return locus_owned_fail(error, LOCUS_STEPS * row, sizeof *sine);
-    for (size_t f = 0; f < LOCUS_STEPS; f++)
-        for (size_t i = 0; i < row; i++) {
-            const double *at = fine->fine + ((i / pairs * LOCUS_FINE + f) * pairs + i % pairs) * 2;
-            cosine[f * row + i] = (float)at[0];
-            sine[f * row + i] = (float)at[1];
-        }
-    fine->step_cosine = cosine;
-    fine->step_sine = sine;
-    return LOCUS_OK;
-}
-
 static void fill_blocks(void *context, size_t index, size_t worker) {
     const locus_fine_job *job = context;
     const size_t pairs = job->rates->pairs;
@@ -125,7 +107,26 @@ locus_status locus_angle_fine_make(locus_angle_fine *fine, const locus_angle_rat
     if (rates->fixed)
         locus_parallel_for(rates->tables, fill_blocks, &job);
     *fine = (locus_angle_fine){.rates = *rates, .fine = job.rows, .blocks = job.blocks};
-    return rates->tables > 1 ? make_steps(fine, memory, error) : LOCUS_OK;
+    return LOCUS_OK;
+}
+
+/* Steps in the order of a token's row, all heads of one side by side; eighths close together, which far apart would
+ * fall into the same lines of a cache. */
+locus_status locus_angle_steps_make(locus_angle_fine *fine, locus_owned *memory, locus_error *error) {
+    const size_t row = fine->rates.pairs * 2, tables = fine->rates.tables, elements = LOCUS_STEPS * tables * row;
+    const size_t rows = LOCUS_FINE / LOCUS_STEPS;
+    float *steps = locus_owned_get(memory, elements, sizeof *steps);
+    double *eighths = locus_owned_get(memory, tables * rows * row, sizeof *eighths);
+    if (!steps || !eighths)
+        return locus_owned_fail(error, elements, sizeof *eighths);
+    for (size_t f = 0; f < LOCUS_STEPS; f++)
+        for (size_t i = 0; i < tables * row; i++)
+            steps[f * tables * row + i] = (float)fine->fine[(i / row * LOCUS_FINE + f) * row + i % row];
+    for (size_t i = 0; i < tables * rows; i++)
+        memcpy(eighths + i * row, fine->fine + i * LOCUS_STEPS * row, row * sizeof *eighths);
+    fine->steps = steps;
+    fine->eighths = eighths;
+    return LOCUS_OK;
 }
 
 /* ---- coarse ---- */

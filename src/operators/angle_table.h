@@ -9,7 +9,8 @@
  * exact, and n steps are none. kernels->angles multiplies the levels for a run of tokens and rounds once.
  *
  *   fine    [tables, 64, pairs] (cos, sin)             belongs to the frequencies: made when parameters are bound
- *   steps   [8, tables, pairs] floats, cosines and sines apart: rows f < 8 of fine, rounded
+ *   steps   [8, tables, pairs] (cos, sin) floats       rows f < 8 of fine, rounded
+ *   eighths [tables, 8, pairs] (cos, sin)              rows f = 0, 8, … 56 of fine, side by side
  *   blocks  [tables, 64, pairs] (cos, sin)             the coarse rows of c = 0 … 63, if the frequencies are fixed
  *   coarse  [tables, coarse_count, pairs] (cos, sin)   belongs to positions: made with the plan, or `blocks` themselves
  *
@@ -34,9 +35,10 @@ typedef struct locus_angle_rates {
 
 typedef struct locus_angle_fine {
     locus_angle_rates rates;
-    const double *fine;                   /* [tables, 64, pairs, 2]: f·θ */
-    const double *blocks;                 /* [tables, 64, pairs, 2]: 64·c·θ; NULL unless the rates are fixed */
-    const float *step_cosine, *step_sine; /* if tables > 1 */
+    const double *fine;    /* [tables, 64, pairs, 2]: f·θ */
+    const double *blocks;  /* [tables, 64, pairs, 2]: 64·c·θ; NULL unless the rates are fixed */
+    const double *eighths; /* [tables, 8, pairs, 2]; this and steps by locus_angle_steps_make, else NULL */
+    const float *steps;    /* [8, tables, pairs, 2] */
 } locus_angle_fine;
 
 typedef struct locus_angle_table {
@@ -49,6 +51,9 @@ typedef struct locus_angle_table {
 locus_status locus_angle_fine_make(locus_angle_fine *fine, const locus_angle_rates *rates, locus_owned *memory,
                                    locus_error *error);
 
+/* For what turns by steps, which it does where tables > 1. */
+locus_status locus_angle_steps_make(locus_angle_fine *fine, locus_owned *memory, locus_error *error);
+
 locus_status locus_angle_table_create(locus_angle_table *table, const locus_angle_fine *base,
                                       const locus_placement *placement, locus_owned *memory, locus_error *error);
 
@@ -57,6 +62,9 @@ void locus_angle_of_cycle(int64_t multiple, int64_t x, int64_t period, double *o
 
 static inline const double *locus_angle_fine_of(const locus_angle_table *table, size_t index) {
     return table->base->fine + index * LOCUS_FINE * table->base->rates.pairs * 2;
+}
+static inline const double *locus_angle_eighths_of(const locus_angle_table *table, size_t index) {
+    return table->base->eighths + index * (LOCUS_FINE / LOCUS_STEPS) * table->base->rates.pairs * 2;
 }
 static inline const double *locus_angle_coarse_of(const locus_angle_table *table, size_t index) {
     return table->coarse + index * table->coarse_count * table->base->rates.pairs * 2;

@@ -245,6 +245,117 @@ static void T(check_rotate_laws)(const TABLE *kernels) {
     }
 }
 
+/* ---- rotary by steps ---- */
+
+/* A row of heads, against base times step in double. */
+static void T(steps_expected)(const locus_rotation_steps *shape, REAL sign, REAL scale, const REAL *base,
+                              const REAL *step, const REAL *source, const REAL *got) {
+    for (size_t h = 0; h < shape->heads; h++) {
+        const REAL *x = source + h * (size_t)shape->source_head, *y = got + h * (size_t)shape->target_head;
+        for (size_t i = 0; i < 2 * shape->pairs; i += 2) {
+            const REAL *b = base + h * 2 * shape->pairs + i, *f = step + h * 2 * shape->pairs + i;
+            const double c = (double)b[0] * (double)f[0] - (double)b[1] * (double)f[1];
+            const double s = (double)sign * ((double)b[0] * (double)f[1] + (double)b[1] * (double)f[0]);
+            const double a = (double)x[i], e = (double)x[i + 1];
+            const long double tolerance = 6 * (long double)CHECK_EPSILON * fabsl(scale) * (fabsl(a) + fabsl(e));
+            T(assert_near)("rotate_steps", i, y[i], (double)scale * (a * c - e * s), tolerance);
+            T(assert_near)("rotate_steps", i + 1, y[i + 1], (double)scale * (a * s + e * c), tolerance);
+        }
+        for (size_t i = 2 * shape->pairs; i < shape->D; i++)
+            assert_true(y[i] == scale * x[i]);
+    }
+}
+
+static void T(complex_numbers)(REAL *to, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const double angle = 3 * test_uniform();
+        to[2 * i] = (REAL)cos(angle);
+        to[2 * i + 1] = (REAL)sin(angle);
+    }
+}
+
+/* In place, then out of place to the same bits. */
+static void T(steps_case)(const TABLE *kernels, const locus_rotation_steps *shape, size_t steps, REAL sign, REAL scale,
+                          int placement) {
+    const size_t row = 2 * shape->heads * shape->pairs;
+    size_t rows = 0;
+    for (size_t r = 0; r < shape->count; r++)
+        rows += shape->runs[r].rows;
+    const size_t count =
+        (rows - 1) * (size_t)shape->source_row + (shape->heads - 1) * (size_t)shape->source_head + shape->D;
+    REAL *base = T(place)(0, shape->count * row, placement), *step = T(place)(1, steps * row, placement);
+    T(complex_numbers)(base, shape->count * row / 2);
+    T(complex_numbers)(step, steps * row / 2);
+    REAL *target = T(random_place)(2, count, placement), *source = T(place)(3, count, placement);
+    memcpy(source, target, count * sizeof *source);
+    REAL *before = T(copy)(source, count);
+    kernels->rotate_steps(shape, sign, scale, base, step, source, source);
+    for (size_t r = 0, at = 0; r < shape->count; r++)
+        for (size_t i = 0; i < shape->runs[r].rows; i++, at += (size_t)shape->source_row)
+            T(steps_expected)
+    (shape, sign, scale, base + r * row, step + (shape->runs[r].step + (shape->runs[r].stands ? 0 : i)) * row,
+     before + at, source + at);
+    kernels->rotate_steps(shape, sign, scale, base, step, before, target);
+    T(assert_same)("rotate_steps out of place", target, source, count);
+    const locus_rotation all = {.rows = rows,
+                                .heads = shape->heads,
+                                .D = shape->D,
+                                .target_row = shape->target_row,
+                                .target_head = shape->target_head};
+    T(rotate_gaps)(&all, before, source, count);
+    free(before);
+}
+
+/* Runs that rise and that stand, some longer than what is walked at a time. */
+static void T(check_rotate_steps)(const TABLE *kernels) {
+    static const locus_rotation_run runs[] = {
+        {8, 0, false}, {19, 5, true}, {1, 7, false}, {17, 1, false}, {5, 0, true}};
+    for (size_t pairs = 1; pairs <= 4 * kernels->lanes + 3; pairs++)
+        for (size_t variant = 0; variant < 4; variant++) {
+            const size_t D = 2 * pairs + variant % 3, heads = variant % 2 ? 3 : 1;
+            const ptrdiff_t head = (ptrdiff_t)D + 1, row = (ptrdiff_t)heads * head + 2;
+            const locus_rotation_steps shape = {.count = sizeof runs / sizeof *runs,
+                                                .runs = runs,
+                                                .heads = heads,
+                                                .D = D,
+                                                .pairs = pairs,
+                                                .base_row = (ptrdiff_t)(2 * heads * pairs),
+                                                .step_row = (ptrdiff_t)(2 * heads * pairs),
+                                                .source_row = row,
+                                                .source_head = head,
+                                                .target_row = row,
+                                                .target_head = head};
+            T(steps_case)
+            (kernels, &shape, 18, pairs % 2 ? 1 : -1, variant < 2 ? (REAL)0.375 : 1, (int)(variant / 2));
+        }
+}
+
+/* The bits of angles, in another order. */
+static void T(check_phases)(const TABLE *kernels) {
+    static const uint32_t coarse_index[] = {0, 0, 0, 2, 1, 1, 2}, fine_index[] = {4, 3, 0, 1, 2, 2, 0};
+    enum { ROWS = sizeof fine_index / sizeof *fine_index };
+    for (size_t pairs = 1; pairs <= 37; pairs++) {
+        const int placement = (int)(pairs % 2);
+        const size_t row = 2 * pairs, stride = row + pairs % 3, count = (ROWS - 1) * stride + row;
+        double *coarse = guard_place(0, 3 * row * sizeof(double), placement);
+        double *fine = guard_place(1, 5 * row * sizeof(double), placement);
+        for (size_t i = 0; i < 5 * row; i++) {
+            fine[i] = 3 * test_uniform();
+            coarse[i % (3 * row)] = 3 * test_uniform();
+        }
+        REAL cosine[ROWS * 37], sine[ROWS * 37], *phase = T(random_place)(2, count, placement);
+        REAL *want = T(copy)(phase, count);
+        kernels->angles(ROWS, pairs, coarse, coarse_index, fine, fine_index, cosine, sine, (ptrdiff_t)pairs);
+        kernels->phases(ROWS, pairs, coarse, coarse_index, fine, fine_index, phase, (ptrdiff_t)stride);
+        for (size_t i = 0; i < ROWS * pairs; i++) {
+            want[i / pairs * stride + i % pairs * 2] = cosine[i];
+            want[i / pairs * stride + i % pairs * 2 + 1] = sine[i];
+        }
+        T(assert_same)("phases", phase, want, count);
+        free(want);
+    }
+}
+
 static void T(check_angles)(const TABLE *kernels) {
     enum { ROWS = 7, COARSE = 4, FINE = 5 };
     for (size_t pairs = 1; pairs <= 37; pairs++) {

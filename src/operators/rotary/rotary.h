@@ -241,9 +241,9 @@ static inline const locus_token_side *locus_rotary_side(const locus_rotary_walk 
 /* Tokens cut into runs on which the last axis rises by one, within a block of 8 positions, or stands still, and all
  * other axes stand still. Real-valued positions have no second level: their runs stand still. */
 typedef struct locus_step_runs {
-    size_t count;
-    size_t first[LOCUS_BASE_ROWS], rows[LOCUS_BASE_ROWS];
-    bool rises[LOCUS_BASE_ROWS];
+    size_t count, rows;
+    size_t first[LOCUS_BASE_ROWS];
+    locus_rotation_run run[LOCUS_BASE_ROWS];
 } locus_step_runs;
 locus_step_runs locus_step_runs_find(const locus_rotary_walk *walk, size_t first, size_t count);
 

@@ -34,7 +34,8 @@ static locus_status make_angles(locus_rotary *rotary, const locus_angle_rates *r
     rotary->pairs = rates->pairs;
     rotary->axes = 1;
     rotary->fine = fine;
-    return locus_angle_fine_make(fine, rates, memory, error);
+    const locus_status status = locus_angle_fine_make(fine, rates, memory, error);
+    return status == LOCUS_OK && rates->tables > 1 ? locus_angle_steps_make(fine, memory, error) : status;
 }
 
 locus_status locus_rotary_bind_angles(locus_rotary *rotary, const double *theta, locus_owned *memory,
@@ -60,6 +61,8 @@ locus_status locus_rotary_bind_axes(locus_rotary *rotary, size_t axes, const dou
         const locus_angle_rates rates = {.tables = tables, .pairs = pairs, .theta = own, .fixed = are_fixed(rotary)};
         status = locus_angle_fine_make(&fine[axis], &rates, memory, error);
     }
+    if (status == LOCUS_OK && tables > 1)
+        status = locus_angle_steps_make(&fine[axes - 1], memory, error);
     rotary->pairs = pairs;
     rotary->axes = axes;
     rotary->fine = fine;

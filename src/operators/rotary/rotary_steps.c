@@ -25,6 +25,12 @@ static size_t run_length(const locus_rotary_walk *walk, size_t first, size_t mos
     size_t rows = 1;
     if (walk->op->rotary->axes == 1 && rises && last->ahead && !last->reals)
         return last->ahead[first] < most ? last->ahead[first] : most;
+    if (walk->op->rotary->axes == 1 && !last->reals) {
+        const int64_t *values = last->values + first, by = rises ? 1 : 0;
+        while (rows < most && values[rows] - values[rows - 1] == by)
+            rows++;
+        return rows;
+    }
     while (rows < most && last_moves(last, first + rows, rises) && others_stand(walk, first + rows))
         rows++;
     return rows;
@@ -35,12 +41,14 @@ locus_step_runs locus_step_runs_find(const locus_rotary_walk *walk, size_t first
     locus_step_runs runs = {.count = 0};
     const size_t end = first + count;
     while (first < end && runs.count < LOCUS_BASE_ROWS) {
-        const size_t steps = LOCUS_STEPS - (last->fine[first] & (LOCUS_STEPS - 1)), left = end - first;
+        const size_t step = last->fine[first] & (LOCUS_STEPS - 1), left = end - first;
         const bool rises = !last->reals && (left < 2 || last->values[first + 1] != last->values[first]);
+        const size_t most = rises && LOCUS_STEPS - step < left ? LOCUS_STEPS - step : left;
+        const size_t rows = run_length(walk, first, most, rises);
         runs.first[runs.count] = first;
-        runs.rises[runs.count] = rises;
-        runs.rows[runs.count] = run_length(walk, first, rises && steps < left ? steps : left, rises);
-        first += runs.rows[runs.count++];
+        runs.run[runs.count++] = (locus_rotation_run){rows, step, !rises};
+        runs.rows += rows;
+        first += rows;
     }
     return runs;
 }

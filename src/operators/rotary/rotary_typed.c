@@ -64,10 +64,15 @@ static size_t part_phases(const locus_rotary_walk *walk, size_t first, size_t ro
     return width;
 }
 
-/* The same for the sum of all axes' angles: the phases are multiplied, which is to turn one by the other. With `runs`,
- * rows are those of the runs' first tokens, with the last axis at the beginning of its block of 8. */
-static size_t phases(const locus_rotary_walk *walk, locus_heads_range heads, size_t first, size_t rows,
-                     const locus_step_runs *runs) {
+/* Phases of several axes are multiplied, which is to turn one by the other: `phase` [pairs] by those of an axis. */
+static void multiply_phases(const locus_rotary_walk *walk, size_t pairs, bool half_pairs, const real *factor,
+                            real *phase) {
+    const locus_rotation all = {.rows = 1, .heads = 1, .D = 2 * pairs, .pairs = pairs, .half_pairs = half_pairs};
+    KERNELS_OF(walk)->rotate(&all, 1, 1, factor, factor + pairs, phase, phase);
+}
+
+/* The same for the sum of all axes' angles. */
+static size_t phases(const locus_rotary_walk *walk, locus_heads_range heads, size_t first, size_t rows) {
     const locus_rotary *rotary = walk->op->rotary;
     real *phase = SCRATCH(walk, phase), *factor = SCRATCH(walk, factor);
     size_t width = 0;
@@ -75,18 +80,10 @@ static size_t phases(const locus_rotary_walk *walk, locus_heads_range heads, siz
         return part_phases(walk, first, rows);
     for (size_t axis = 0; axis < rotary->axes; axis++) {
         const locus_token_side *side = locus_rotary_side(walk, axis);
-        uint32_t coarse[LOCUS_BASE_ROWS], fine[LOCUS_BASE_ROWS];
-        for (size_t i = 0; runs && i < rows; i++) {
-            coarse[i] = side->coarse[runs->first[i]];
-            fine[i] = side->fine[runs->first[i]];
-            fine[i] -= axis + 1 == rotary->axes ? fine[i] & (LOCUS_STEPS - 1) : 0;
-        }
-        width = axis_phases(walk, &walk->angles[axis], heads, runs ? coarse : side->coarse + first,
-                            runs ? fine : side->fine + first, rows, axis == 0 ? phase : factor);
-        const locus_rotation all = {
-            .rows = 1, .heads = 1, .D = 2 * rows * width, .pairs = rows * width, .half_pairs = true};
+        width = axis_phases(walk, &walk->angles[axis], heads, side->coarse + first, side->fine + first, rows,
+                            axis == 0 ? phase : factor);
         if (axis > 0)
-            KERNELS_OF(walk)->rotate(&all, 1, 1, factor, factor + rows * width, phase, phase);
+            multiply_phases(walk, rows * width, true, factor, phase);
     }
     return width;
 }
@@ -173,7 +170,7 @@ static void turn_exactly(const locus_rotary_walk *walk, const rotary_turn *turn)
     const real *phase = SCRATCH(walk, phase);
     for (size_t done = 0; done < turn->rows; done += most) {
         const size_t rows = least_rows(most, turn->rows - done), at = walk->call->first + turn->token + done;
-        const size_t width = turn->ready ? pairs : phases(walk, turn->heads, at, rows, NULL);
+        const size_t width = turn->ready ? pairs : phases(walk, turn->heads, at, rows);
         locus_rotation shape = rotation(walk, turn, rows);
         shape.table_row = (ptrdiff_t)width;
         shape.table_head = width == pairs ? 0 : (ptrdiff_t)pairs;
@@ -188,6 +185,37 @@ static void turn_exactly(const locus_rotary_walk *walk, const rotary_turn *turn)
 }
 
 #if LOCUS_REAL_BITS == 32
+/* (cos, sin) of the first tokens of runs, where the last axis begins its block of 8, for heads that have angles of
+ * their own: [runs, heads, pairs, 2]. */
+static void base_phases(const locus_rotary_walk *walk, locus_heads_range heads, const locus_step_runs *runs) {
+    const locus_rotary *rotary = walk->op->rotary;
+    const size_t pairs = rotary->pairs, width = heads.count * pairs;
+    real *phase = SCRATCH(walk, phase), *factor = SCRATCH(walk, factor);
+    for (size_t axis = 0; axis < rotary->axes; axis++) {
+        const locus_token_side *side = locus_rotary_side(walk, axis);
+        const locus_angle_table *table = &walk->angles[axis];
+        const bool alone = rotary->axes == 1;
+        uint32_t coarse[LOCUS_BASE_ROWS], fine[LOCUS_BASE_ROWS];
+        for (size_t i = 0; i < runs->count; i++) {
+            coarse[i] = side->coarse[runs->first[i]];
+            fine[i] = side->fine[runs->first[i]];
+            fine[i] -= axis + 1 == rotary->axes ? fine[i] & (LOCUS_STEPS - 1) : 0;
+            fine[i] /= alone ? LOCUS_STEPS : 1;
+        }
+        if (axis > 0) {
+            (void)axis_phases(walk, table, heads, coarse, fine, runs->count, factor);
+            multiply_phases(walk, runs->count * width, false, factor, phase);
+            continue;
+        }
+        for (size_t i = 0; i < heads.count; i++) {
+            const size_t own = walk->call->head + heads.first + i;
+            KERNELS_OF(walk)->phases(runs->count, pairs, locus_angle_coarse_of(table, own), coarse,
+                                     alone ? locus_angle_eighths_of(table, own) : locus_angle_fine_of(table, own), fine,
+                                     phase + 2 * i * pairs, (ptrdiff_t)(2 * width));
+        }
+    }
+}
+
 /* Where every head has angles of its own, computing them all in double for every token would cost more than turning. So
  * in float p = 8b + f: the angle of 8b comes from double, once for up to 8 tokens, and the kernel multiplies it with
  * step f; a run that stands still takes one step for all. An angle is then off by a rounding or two of float instead of
@@ -196,24 +224,26 @@ static void turn_exactly(const locus_rotary_walk *walk, const rotary_turn *turn)
 static void turn_by_steps(const locus_rotary_walk *walk, const rotary_turn *turn) {
     const locus_rotary *rotary = walk->op->rotary;
     const locus_angle_fine *base = &rotary->fine[rotary->axes - 1];
-    const locus_token_side *last = locus_rotary_side(walk, rotary->axes - 1);
     const size_t row = base->rates.tables * rotary->pairs, at = walk->call->first + turn->token;
-    const size_t own = (walk->call->head + turn->heads.first) * rotary->pairs;
-    const real *phase = SCRATCH(walk, phase);
+    const float *steps = base->steps + 2 * (walk->call->head + turn->heads.first) * rotary->pairs;
     for (size_t done = 0; done < turn->rows;) {
         const locus_step_runs runs = locus_step_runs_find(walk, at + done, turn->rows - done);
-        const size_t width = phases(walk, turn->heads, 0, runs.count, &runs);
-        for (size_t i = 0; i < runs.count; done += runs.rows[i++]) {
-            locus_rotation shape = rotation(walk, turn, runs.rows[i]);
-            size_t step = (last->fine[at + done] & (LOCUS_STEPS - 1)) * row + own;
-            shape.table_row = runs.rises[i] ? (ptrdiff_t)row : 0;
-            shape.table_head = (ptrdiff_t)rotary->pairs;
-            shape.base_cosine = phase + i * width;
-            shape.base_sine = phase + (runs.count + i) * width;
-            KERNELS_OF(walk)->rotate(&shape, (real)turn->sign, (real)walk->call->scale, base->step_cosine + step,
-                                     base->step_sine + step, turn->from + (ptrdiff_t)done * turn->from_row,
-                                     turn->to + (ptrdiff_t)done * turn->to_row);
-        }
+        base_phases(walk, turn->heads, &runs);
+        const locus_rotation_steps shape = {.count = runs.count,
+                                            .runs = runs.run,
+                                            .heads = turn->heads.count,
+                                            .D = rotary->dim,
+                                            .pairs = rotary->pairs,
+                                            .base_row = (ptrdiff_t)(2 * turn->heads.count * rotary->pairs),
+                                            .step_row = (ptrdiff_t)(2 * row),
+                                            .source_row = turn->from_row,
+                                            .source_head = turn->from_head,
+                                            .target_row = turn->to_row,
+                                            .target_head = turn->to_head};
+        KERNELS_OF(walk)->rotate_steps(&shape, (real)turn->sign, (real)walk->call->scale, SCRATCH(walk, phase), steps,
+                                       turn->from + (ptrdiff_t)done * turn->from_row,
+                                       turn->to + (ptrdiff_t)done * turn->to_row);
+        done += runs.rows;
     }
 }
 #endif
@@ -392,7 +422,7 @@ static void leave(const locus_rotary_walk *walk, size_t head, const real *rows, 
 static bool prepare(const locus_rotary_walk *walk, size_t token, size_t rows) {
     if (walk->op->rotary->fine[0].rates.tables > 1)
         return false;
-    (void)phases(walk, (locus_heads_range){0, 1}, walk->call->first + token, rows, NULL);
+    (void)phases(walk, (locus_heads_range){0, 1}, walk->call->first + token, rows);
     return true;
 }
 
