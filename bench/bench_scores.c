@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Times rows of score terms on every kind of group, float32, one thread: nanoseconds for a pair of a query and a key,
- * for each encoding that acts by distance, beside what attention takes for a pair of one head with and without it
+ * for each encoding that acts by distance, beside what attention takes for a pair and head with and without it
  * (d = 64, full mask; forward, and backward with the gradients of what is learned). `cope` is timed under its causal
  * mask, for all pairs. One JSON object to a line. Short cases are batches of short sequences, long ones one sequence;
  * of long ones a part of the queries is taken.
  *
- *   bench_scores [--repeats N] */
+ *   bench_scores [--repeats N] [--heads N] [--case PART_OF_NAME] */
 #include "group_subject.h"
 
 #include "plan/plan_sites.h"
@@ -141,6 +141,7 @@ typedef struct world {
     locus_plan *plan;
     size_t count;
     locus_tensor values[PARAMETERS], gradients[PARAMETERS];
+    size_t heads;
     double seconds; /* to make the plan */
     bool causal;    /* cope needs it: its pairs are those that are seen and those that are not */
 } world;
@@ -164,14 +165,14 @@ static void make_parameters(world *w, const locus_shape *shape) {
     bench_check(locus_encoding_initialise(w->encoding, shape, 1, w->values, w->count, &error), &error);
 }
 
-static world open_world(const bench_case *c, const char *name, const locus_positions *queries,
+static world open_world(const bench_case *c, const char *name, size_t heads, const locus_positions *queries,
                         const locus_positions *keys) {
     static const char *const plain[] = {"none", "fire", "cope"}; /* without an option `group` */
     char spec[128];
     bool grouped = true;
     locus_error error;
-    world w = {.causal = strcmp(name, "cope") == 0};
-    const locus_shape shape = {.heads = 1, .head_dim = DIM, .value_dim = DIM};
+    world w = {.causal = strcmp(name, "cope") == 0, .heads = heads};
+    const locus_shape shape = {.heads = heads, .head_dim = DIM, .value_dim = DIM};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         grouped = grouped && strcmp(name, plain[i]) != 0;
     (void)snprintf(spec, sizeof spec, grouped ? "%s(group=%s)" : "%s", name, c->group);
@@ -206,8 +207,8 @@ static double pass_rows(const locus_plan *plan, double *sum) {
         for (size_t first = 0; first < span.key_count; first += RUN)
             for (size_t q = 0; q < span.query_count; q++) {
                 const size_t left = span.key_count - first;
-                const locus_score_call call = {LOCUS_FLOAT32, 0, span.query_first + q, span.key_first + first,
-                                               left < RUN ? left : RUN};
+                const locus_score_call call = {
+                    LOCUS_FLOAT32, 0, span.query_first + q, span.key_first + first, left < RUN ? left : RUN, NULL};
                 const float *row = term->class->row(term, &call, scratch);
                 *sum += (double)row[call.count - 1];
             }
@@ -259,7 +260,7 @@ static void time_attention(const world *w, size_t repeats, double pairs, double 
     locus_tensor tensors[TENSORS];
     for (size_t i = 0; i < TENSORS; i++) {
         const bool of_key = i == KEY || i == VALUE || i == KEY_GRADIENT || i == VALUE_GRADIENT;
-        const int64_t shape[] = {(int64_t)(of_key ? keys : queries), 1, DIM};
+        const int64_t shape[] = {(int64_t)(of_key ? keys : queries), (int64_t)w->heads, DIM};
         tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, 3, shape);
         const size_t count = locus_tensor_count(&tensors[i]);
         float *data = tensors[i].data = bench_memory(count * sizeof *data);
@@ -267,38 +268,44 @@ static void time_attention(const world *w, size_t repeats, double pairs, double 
             data[j] = (float)(j * 7919 % 1000) * 0.002f - 1.0f;
     }
     locus_tensor sums =
-        locus_tensor_view(bench_memory(queries * sizeof(float)), LOCUS_FLOAT32, 2, tensors[QUERY].shape);
+        locus_tensor_view(bench_memory(queries * w->heads * sizeof(float)), LOCUS_FLOAT32, 2, tensors[QUERY].shape);
     for (size_t i = 0; i < repeats; i++)
         for (size_t pass = 0; pass < 2; pass++) {
             const double ns = pass_attention(w, tensors, &sums, pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD) * 1e9;
             best[pass] = i == 0 || ns / pairs < best[pass] ? ns / pairs : best[pass];
         }
-    locus_release(sums.data, queries * sizeof(float));
+    locus_release(sums.data, queries * w->heads * sizeof(float));
     for (size_t i = 0; i < TENSORS; i++)
         locus_release(tensors[i].data, locus_tensor_count(&tensors[i]) * sizeof(float));
 }
 
-static void measure_term(const bench_case *c, const char *name, size_t repeats, const locus_positions *queries,
+typedef struct settings {
+    size_t repeats, heads;
+    const char *name; /* of cases: a part of it */
+} settings;
+
+static void measure_term(const bench_case *c, const char *name, const settings *wanted, const locus_positions *queries,
                          const locus_positions *keys) {
+    const size_t repeats = wanted->repeats;
     const double pairs = (double)c->sequences * (double)(c->length / c->every) * (double)c->length;
     double best[2];
-    world w = open_world(c, name, queries, keys);
+    world w = open_world(c, name, wanted->heads, queries, keys);
     if (locus_plan_score_terms(w.plan) > 0)
         printf(", \"%s_ns\": %.3f, \"%s_plan_ms\": %.2f, \"%s_plan_mib\": %.2f", name, time_rows(&w, repeats, pairs),
                name, w.seconds * 1e3, name, (double)locus_plan_bytes(w.plan) / 1048576);
-    time_attention(&w, repeats, pairs, best);
+    time_attention(&w, repeats, pairs * (double)w.heads, best);
     printf(", \"attention_%s_ns\": %.3f, \"attention_%s_backward_ns\": %.3f", name, best[0], name, best[1]);
     fflush(stdout);
     close_world(&w);
 }
 
-static void measure(const bench_case *c, size_t repeats) {
+static void measure(const bench_case *c, const settings *wanted) {
     static const char *const names[] = {"none", "decay", "alibi", "t5", "kerple", "fire", "cope"};
     locus_positions *keys = make_positions(c, 1), *queries = c->every > 1 ? make_positions(c, c->every) : keys;
-    printf("{\"case\": \"%s\", \"group\": \"%s\", \"sequences\": %zu, \"length\": %zu", c->name, c->group, c->sequences,
-           c->length);
+    printf("{\"case\": \"%s\", \"group\": \"%s\", \"sequences\": %zu, \"length\": %zu, \"heads\": %zu", c->name,
+           c->group, c->sequences, c->length, wanted->heads);
     for (size_t i = 0; i < (strcmp(c->group, "seq") == 0 ? 7u : 5u); i++)
-        measure_term(c, names[i], repeats, queries, keys);
+        measure_term(c, names[i], wanted, queries, keys);
     printf("}\n");
     fflush(stdout);
     if (queries != keys)
@@ -307,16 +314,23 @@ static void measure(const bench_case *c, size_t repeats) {
 }
 
 int main(int argc, char **argv) {
-    size_t repeats = 5;
-    if (argc == 3 && strcmp(argv[1], "--repeats") == 0)
-        repeats = (size_t)strtoul(argv[2], NULL, 10);
-    else if (argc > 1)
-        repeats = 0;
-    if (repeats == 0 || locus_threads_set(1) != LOCUS_OK) {
-        fprintf(stderr, "usage: bench_scores [--repeats N]\n");
+    settings wanted = {5, 1, ""};
+    bool understood = argc % 2 == 1;
+    for (int i = 1; i + 1 < argc; i += 2)
+        if (strcmp(argv[i], "--repeats") == 0)
+            wanted.repeats = (size_t)strtoul(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--heads") == 0)
+            wanted.heads = (size_t)strtoul(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--case") == 0)
+            wanted.name = argv[i + 1];
+        else
+            understood = false;
+    if (!understood || wanted.repeats == 0 || wanted.heads == 0 || locus_threads_set(1) != LOCUS_OK) {
+        fprintf(stderr, "usage: bench_scores [--repeats N] [--heads N] [--case PART_OF_NAME]\n");
         return 2;
     }
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        measure(&cases[i], repeats);
+        if (strstr(cases[i].name, wanted.name))
+            measure(&cases[i], &wanted);
     return 0;
 }

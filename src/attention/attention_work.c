@@ -15,6 +15,8 @@
 static const double TOKEN_COST = 48.0;
 /* A forward task below this many pairs costs less than handing it to a thread. */
 static const double SMALLEST_TASK = 4096.0;
+/* Fewer pairs of all heads than these are scored from tables, or soon. */
+static const double SHARED_PAIRS = 4194304.0;
 /* Slots of all heads and groups together stay below this, unless one group for each head is already more. */
 static const size_t SLOT_BYTES_MAX = (size_t)64 << 20;
 
@@ -61,11 +63,11 @@ static double key_run_cost(const attention_job *job, const locus_sequence_span *
     return fmin(rows, reach) * keys + TOKEN_COST * (fmin((double)span->query_count, reach + keys) + keys);
 }
 
-/* Of all heads of a group. */
+/* Of all heads of a task. */
 static double run_cost(const attention_job *job, const locus_sequence_span *span, size_t first, size_t count) {
     double one = job->pass == LOCUS_PASS_FORWARD ? query_run_cost(job, span, first, count)
                                                  : key_run_cost(job, span, first, count);
-    return one * (double)job->group;
+    return one * (double)(job->group * job->schedule.run);
 }
 
 static bool is_step(const locus_sequence_span *span) {
@@ -102,8 +104,8 @@ static double total_cost(const attention_job *job) {
 /* ---- items and groups ---- */
 
 static size_t groups_wanted(const attention_job *job) {
-    size_t tasks = job->pass == LOCUS_PASS_FORWARD ? 256 : 64;
-    size_t groups = (tasks + job->kv_heads - 1) / job->kv_heads;
+    const size_t tasks = job->pass == LOCUS_PASS_FORWARD ? 256 : 64, runs = attention_head_runs(job);
+    size_t groups = (tasks + runs - 1) / runs;
     if (job->pass == LOCUS_PASS_BACKWARD)
         while (groups > 1 && groups * job->heads * job->slots.bytes > SLOT_BYTES_MAX)
             groups /= 2;
@@ -212,14 +214,25 @@ static size_t head_parts(const attention_job *job, const attention_schedule *sch
     return parts;
 }
 
-/* Queries of a forward item. A sequence alone with few heads is cut finer, so that many cores find work; the panels are
- * made again for each cut. */
+/* Queries of a forward item of heads that share no distances. A sequence alone with few heads is cut finer, so that
+ * many cores find work; the panels are made again for each cut. */
 static size_t chunk_of(const attention_job *job, size_t sequences) {
     const size_t chunk = sequences * job->kv_heads * 4 > 64 ? ATTENTION_QUERY_CHUNK : ATTENTION_QUERY_CHUNK / 2;
     if (chunk * job->group <= ATTENTION_GROUP_CHUNK)
         return chunk;
     const size_t shared = padded(ATTENTION_GROUP_CHUNK / job->group, ATTENTION_QUERY_BLOCK);
     return shared > 2 * ATTENTION_QUERY_BLOCK ? shared : 2 * ATTENTION_QUERY_BLOCK; /* no fewer than a panel is worth */
+}
+
+/* Heads that share distances do so on half as many queries, or there would be few tasks. */
+static void share_heads(attention_job *job, size_t sequences) {
+    const size_t chunk = chunk_of(job, sequences), half = padded(chunk / 2, ATTENTION_QUERY_BLOCK);
+    const size_t most =
+        smaller(smaller(ATTENTION_GROUP_CHUNK / (half * job->group), ATTENTION_RUN_HEADS), job->kv_heads);
+    const bool shares = job->pass == LOCUS_PASS_FORWARD && job->distances && most > 1 && half >= ATTENTION_RUN_CHUNK;
+    const size_t runs = shares ? (job->kv_heads + most - 1) / most : job->kv_heads;
+    job->schedule.run = (job->kv_heads + runs - 1) / runs;
+    job->schedule.chunk = shares ? half : chunk;
 }
 
 static void share_decoding(const attention_job *job, attention_schedule *schedule) {
@@ -232,16 +245,16 @@ static void share_decoding(const attention_job *job, attention_schedule *schedul
 }
 
 /* With items NULL it counts; run again with room for them, it fills them in. */
-static void build(const attention_job *job, attention_schedule *schedule) {
+static void build(attention_job *job) {
+    attention_schedule *schedule = &job->schedule;
+    share_heads(job, job->sequences);
     double total = total_cost(job), threshold = total / (double)groups_wanted(job);
     if (threshold < SMALLEST_TASK)
         threshold = SMALLEST_TASK;
     builder b = {schedule, threshold * 0.999, 0.0, false};
-    const size_t chunk = chunk_of(job, job->sequences);
     schedule->item_count = schedule->group_count = schedule->partial_rows = 0;
     schedule->max_queries = schedule->max_keys = 0;
     schedule->part_count = schedule->join_count = schedule->decode_rows = schedule->decode_queries = 0;
-    schedule->chunk = chunk;
     share_decoding(job, schedule);
     for (size_t s = 0; s < job->sequences; s++) {
         locus_sequence_span span = locus_plan_span(job->plan, s);
@@ -254,7 +267,7 @@ static void build(const attention_job *job, attention_schedule *schedule) {
         if (span.key_count > schedule->max_keys)
             schedule->max_keys = span.key_count;
         if (job->pass == LOCUS_PASS_FORWARD)
-            emit_forward(job, &b, s, &span, chunk);
+            emit_forward(job, &b, s, &span, schedule->chunk);
         else if (span.query_count > 0 || span.key_count > 0)
             emit_backward(job, &b, s, &span, threshold);
     }
@@ -361,7 +374,9 @@ static void limit(attention_job *job, const locus_limits *limits) {
     attention_schedule *schedule = &job->schedule;
     schedule->max_queries = limits->longest_query;
     schedule->max_keys = limits->longest_key;
-    schedule->chunk = chunk_of(job, limits->sequences);
+    share_heads(job, 1); /* the most heads and the fewest queries, if they share: such a plan need not, */
+    const size_t least = schedule->chunk;
+    schedule->chunk = chunk_of(job, limits->sequences); /* and then has these */
     schedule->head_parts = 1;
     share_decoding(job, schedule);
     job->sequences = limits->sequences > 1 ? limits->sequences : 2; /* of one alone rows and partials share memory */
@@ -369,13 +384,31 @@ static void limit(attention_job *job, const locus_limits *limits) {
         limit_backward(job, limits, schedule);
         return;
     }
-    schedule->item_count = most_parts(smaller(limits->sequences, limits->queries), limits->queries,
-                                      limits->longest_query, chunk_of(job, 1));
+    schedule->item_count =
+        most_parts(smaller(limits->sequences, limits->queries), limits->queries, limits->longest_query, least);
     schedule->group_count = schedule->item_count;
     limit_decoding(job, limits, schedule);
 }
 
 /* ---- the job ---- */
+
+static double most_pairs(const attention_job *job) {
+    const locus_limits *limits = locus_plan_limits(job->plan);
+    double pairs = limits ? (double)limits->queries * (double)limits->longest_key : 0;
+    for (size_t s = 0; s < job->sequences && !limits; s++) {
+        const locus_sequence_span span = locus_plan_span(job->plan, s);
+        pairs += (double)span.query_count * (double)span.key_count;
+    }
+    return pairs;
+}
+
+static const locus_distances *shared_distances(const attention_job *job) {
+    const locus_distances *distances = NULL;
+    for (size_t t = 0; t < job->term_count && !distances; t++)
+        distances = locus_plan_score_term(job->plan, t)->apart;
+    const bool worth = distances && most_pairs(job) * (double)job->heads >= SHARED_PAIRS;
+    return worth && locus_distances_fit(distances) ? distances : NULL;
+}
 
 void locus_attention_job_init(attention_job *job, const attention_call *call) {
     const locus_plan *plan = call->plan;
@@ -398,6 +431,7 @@ void locus_attention_job_init(attention_job *job, const attention_call *call) {
     job->value_operator = job->turned || job->weighs ? NULL : locus_plan_value_operator(plan);
     job->content = locus_plan_content_table(plan);
     job->term_count = locus_plan_score_terms(plan);
+    job->distances = shared_distances(job);
     locus_attention_sight_init(&job->sight, plan, options);
     job->scale = settled.scale;
     job->cap = settled.cap;
@@ -432,7 +466,7 @@ void locus_attention_job_init(attention_job *job, const attention_call *call) {
     if (locus_plan_limits(plan))
         limit(job, locus_plan_limits(plan));
     else
-        build(job, &job->schedule);
+        build(job);
 }
 
 size_t locus_attention_job_place(attention_job *job, void *base) {
@@ -468,7 +502,7 @@ size_t locus_attention_job_place(attention_job *job, void *base) {
     job->worker_bytes = job->bodies->scratch(job);
     job->workers = locus_attention_carve(&carver, job->concurrency, job->worker_bytes);
     if (base) {
-        build(job, schedule);
+        build(job);
         locus_attention_sight_place(&job->sight, ranges > 0 ? placed : NULL);
     }
     return carver.used;

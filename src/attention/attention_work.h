@@ -4,7 +4,8 @@
  *   item   a run of one sequence: queries (forward) or keys (backward)
  *   group  a run of items with about the same work; task (group, key-value head) is one piece of the parallel loop, and
  *          does all query heads that go with the key-value head; backward, where there are few such tasks, a run of
- *          these heads, and a second loop adds up what the runs have of dk and dv
+ *          these heads, and a second loop adds up what the runs have of dk and dv; forward, where the distances of
+ *          queries and keys are made as rows are scored, a run of key-value heads, for all of which they are made once
  *
  * Both depend on the plan, the mask, the window and the chunks only, never on threads, so sums come out the same on any
  * number of them. A backward group owns one gradient slot for each query head. A long sequence among few is split over
@@ -21,6 +22,7 @@
 #include "attention/attention_seen.h"
 #include "attention/attention_weights.h"
 #include "kernels/bfloat16.h"
+#include "scores/distance.h"
 #include "spec/token_rows.h"
 
 /* Tile and cache blocking. A tile of scores and its panels stay in the second cache level. */
@@ -29,7 +31,9 @@ enum {
     ATTENTION_KEY_BLOCK = 128,     /* columns of a score tile; a multiple of 8 (dropout) and of every vector length */
     ATTENTION_KEY_PANEL = 512,     /* keys that are transformed and kept at a time */
     ATTENTION_QUERY_CHUNK = 1024,  /* queries that a forward item keeps while the panels pass by */
-    ATTENTION_GROUP_CHUNK = 2048,  /* the same, of all heads that share the panels together */
+    ATTENTION_GROUP_CHUNK = 2048,  /* the same, of all heads of a task together */
+    ATTENTION_RUN_HEADS = 4,       /* key-value heads of a task that share distances, at most, */
+    ATTENTION_RUN_CHUNK = 256,     /* and their queries at least */
     ATTENTION_STRIP = 16,          /* rows that share one width in a tile that the mask cuts */
     ATTENTION_CONTENT_WIDTH = 256, /* offsets of a tile beyond which content terms go pair by pair */
     ATTENTION_SPLIT_KEYS = 1024,   /* a part of a split sequence has at least so many keys */
@@ -56,6 +60,7 @@ typedef struct attention_schedule {
     size_t item_count, group_count;
     size_t partial_rows;          /* rows of [heads, dim] in the partials' buffer */
     size_t head_parts;            /* backward: runs of a group's query heads, each a task; divides the group */
+    size_t run;                   /* forward: key-value heads of a task; 1 but where heads share distances */
     size_t max_queries, max_keys; /* of one sequence */
     size_t chunk;                 /* forward: queries of an item at most */
     attention_item *parts;        /* of decoding: runs of keys; `partial` and `parts` as above */
@@ -98,6 +103,7 @@ struct attention_job {
     const locus_content_table *content;
     const void *content_key, *content_value; /* of the call's element type, or NULL */
     size_t term_count;
+    const locus_distances *distances; /* that rows of terms are made of, once for all terms and heads; or NULL */
     bool learned_factor, slots_wanted;
     bool wants_query, wants_key, wants_value; /* backward: dq', dk', dv' are summed up, for the caller or for operators
                                                  that learn from them; who is not given has no data */
@@ -150,6 +156,11 @@ bool locus_attention_decodes_all(const attention_call *call);
 
 /* Lays the job out from `base` (NULL: counts only, leaves the pointers NULL) and returns the bytes that it takes. */
 size_t locus_attention_job_place(attention_job *job, void *base);
+
+/* Into how many runs of heads the forward's tasks fall. */
+static inline size_t attention_head_runs(const attention_job *job) {
+    return (job->kv_heads + job->schedule.run - 1) / job->schedule.run;
+}
 
 /* Folds the slots into the parameters' gradients, in order. */
 void locus_attention_reduce(const attention_job *job, const locus_tensor *parameters);

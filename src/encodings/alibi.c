@@ -73,9 +73,9 @@ static locus_status place(const void *bound, const locus_places *places, locus_o
                           locus_error *error) {
     const locus_alibi *alibi = bound;
     locus_alibi_term *own = placed->own;
-    *own = (locus_alibi_term){.base = {&score_class, LOCUS_SCORE_BIAS},
+    *own = (locus_alibi_term){.base = {&score_class, LOCUS_SCORE_BIAS, NULL},
                               .alibi = alibi,
-                              .table = {.slopes = alibi->slopes, .heads = alibi->heads}};
+                              .table = {.slopes = alibi->slopes, .heads = alibi->heads, .term = &own->base}};
     placed->score = &own->base;
     return locus_distance_table_create(&own->table, places, memory, error);
 }

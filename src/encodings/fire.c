@@ -396,11 +396,11 @@ static locus_status fill_reach(locus_fire_term *own, locus_owned *memory, locus_
 static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
                           locus_error *error) {
     locus_fire_term *own = placed->own;
-    *own = (locus_fire_term){.base = {&score_class, LOCUS_SCORE_BIAS},
+    *own = (locus_fire_term){.base = {&score_class, LOCUS_SCORE_BIAS, NULL},
                              .fire = bound,
                              .segments = ((const locus_fire *)bound)->network.segments,
                              .query = &places->items[0].query,
-                             .logs = {.fill = fill_logs, .own = bound, .heads = 1, .more = 1}};
+                             .logs = {.fill = fill_logs, .own = bound, .heads = 1, .more = 1, .term = &own->base}};
     placed->score = &own->base;
     const locus_status status = locus_distance_table_create(&own->logs, places, memory, error);
     if (status != LOCUS_OK)

@@ -131,9 +131,10 @@ static locus_status place(const void *bound, const locus_places *places, locus_o
                           locus_error *error) {
     const locus_kerple *kerple = bound;
     locus_kerple_term *own = placed->own;
-    *own = (locus_kerple_term){.base = {&score_class, LOCUS_SCORE_BIAS},
-                               .kerple = kerple,
-                               .table = {.fill = fill, .own = kerple, .heads = kerple->heads, .more = kerple->heads}};
+    *own = (locus_kerple_term){
+        .base = {&score_class, LOCUS_SCORE_BIAS, NULL},
+        .kerple = kerple,
+        .table = {.fill = fill, .own = kerple, .heads = kerple->heads, .more = kerple->heads, .term = &own->base}};
     placed->score = &own->base;
     locus_status status = locus_distance_table_create(&own->table, places, memory, error);
     if (status == LOCUS_OK)

@@ -221,9 +221,10 @@ static locus_status place(const void *bound, const locus_places *places, locus_o
                           locus_error *error) {
     const locus_t5 *t5 = bound;
     locus_t5_term *own = placed->own;
-    *own = (locus_t5_term){.base = {&score_class, LOCUS_SCORE_BIAS},
-                           .t5 = t5,
-                           .table = {.fill = fill, .own = t5, .heads = t5->heads, .directed = t5->line, .more = 1}};
+    *own = (locus_t5_term){
+        .base = {&score_class, LOCUS_SCORE_BIAS, NULL},
+        .t5 = t5,
+        .table = {.fill = fill, .own = t5, .heads = t5->heads, .directed = t5->line, .more = 1, .term = &own->base}};
     placed->score = &own->base;
     const locus_status status = locus_distance_table_create(&own->table, places, memory, error);
     return status == LOCUS_OK ? take_cells(own, places, memory, error) : status;

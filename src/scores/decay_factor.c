@@ -92,8 +92,12 @@ static void form(const locus_score_term *term, locus_form_writer *writer) {
         locus_form_learned(writer, own->parameter, 0);
 }
 
-static const locus_score_class score_class = {
-    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form};
+static const locus_score_class score_class = {.row = row,
+                                              .row_backward = row_backward,
+                                              .slot_bytes = slot_bytes,
+                                              .reduce = reduce,
+                                              .form = form,
+                                              .heads_alike = true};
 
 /* ---- placing ---- */
 
@@ -117,13 +121,16 @@ locus_status locus_decay_place(const locus_decay *decay, const locus_places *pla
     locus_decay_term *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)
         return locus_owned_fail(error, 1, sizeof *own);
-    *own = (locus_decay_term){
-        .base = {&score_class, LOCUS_SCORE_FACTOR},
-        .rate = decay->rate,
-        .learned = decay->learned,
-        .parameter = decay->parameter,
-        .powers = {
-            .fill = fill_powers, .own = own, .heads = 1, .settled = settled_at(decay->rate), .more = decay->learned}};
+    *own = (locus_decay_term){.base = {&score_class, LOCUS_SCORE_FACTOR, NULL},
+                              .rate = decay->rate,
+                              .learned = decay->learned,
+                              .parameter = decay->parameter,
+                              .powers = {.fill = fill_powers,
+                                         .own = own,
+                                         .heads = 1,
+                                         .settled = settled_at(decay->rate),
+                                         .more = decay->learned,
+                                         .term = &own->base}};
     placed->score = &own->base;
     const locus_status status = locus_distance_table_create(&own->powers, places, memory, error);
     return status == LOCUS_OK && decay->learned ? make_moments(own, memory, error) : status;

@@ -8,6 +8,7 @@
 #include "scores/distance.h"
 
 #include "core/error.h"
+#include "core/loop_clones.h"
 #include "scores/tree_distance.h"
 
 #include <math.h>
@@ -157,13 +158,13 @@ static void add_cycle(const locus_placement *axis, const locus_score_call *call,
     }
 }
 
-static void add_grid_float(const part *p, const locus_score_call *call, int32_t *restrict steps) {
-    float sum[RUN] = {0};
+LOCUS_CLONES static void add_grid_float(const part *p, const locus_score_call *call, int32_t *restrict steps) {
+    float sum[RUN];
     for (size_t a = 0; a < p->count; a++) {
         const int64_t *keys = p->axes[a].key.values + call->key_first, query = p->axes[a].query.values[call->query];
         for (size_t j = 0; j < call->count; j++) {
             float apart = (float)narrow(keys[j] - query);
-            sum[j] += apart * apart;
+            sum[j] = a == 0 ? apart * apart : sum[j] + apart * apart;
         }
     }
     for (size_t j = 0; j < call->count; j++)

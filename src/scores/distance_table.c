@@ -92,6 +92,8 @@ locus_status locus_distance_table_create(locus_distance_table *table, const locu
     const locus_score_rows *rows = &table->rows;
     const bool listed = rows->cells == 0 && !table->slopes && !rows->directed && rows->whole;
     table->count = rows->cells;
+    if (table->term && !rows->directed)
+        table->term->apart = rows->distances;
     if (listed && last_of(table) + 1 < locus_score_list_most(places, tables))
         table->count = (size_t)last_of(table) + 1;
     return fill_numbers(table, memory, error);
@@ -110,14 +112,24 @@ const double *locus_distance_table_beside(const locus_distance_table *table, loc
 
 /* ---- rows ---- */
 
+/* The call's steps, made in `room` if nobody has. */
+static const int32_t *steps_of(const locus_distance_table *table, const locus_score_call *call, int32_t *room) {
+    if (call->steps)
+        return call->steps;
+    locus_distances_steps(table->rows.distances, call, room);
+    return room;
+}
+
 static void look_up(const locus_distance_table *table, size_t first, const locus_score_call *call, void *out) {
-    int32_t steps[LOCUS_SCORE_RUN];
+    int32_t room[LOCUS_SCORE_RUN];
     const double *wide = table->wide + first;
     const float *narrow = table->narrow + first;
-    const int32_t last = (int32_t)(table->count - 1);
-    locus_distances_steps(table->rows.distances, call, steps);
-    for (size_t j = 0; table->rows.most > (double)last && j < call->count; j++)
-        steps[j] = steps[j] < last ? steps[j] : last;
+    const int32_t last = (int32_t)(table->count - 1), *steps = steps_of(table, call, room);
+    if (table->rows.most > (double)last) {
+        for (size_t j = 0; j < call->count; j++)
+            room[j] = steps[j] < last ? steps[j] : last;
+        steps = room;
+    }
     if (call->dtype == LOCUS_FLOAT32)
         for (size_t j = 0; j < call->count; j++)
             ((float *)out)[j] = narrow[steps[j]];
@@ -137,8 +149,8 @@ static void compute(const locus_distance_table *table, size_t head, const locus_
 
 /* What compute() says of floats that fall with the distance, from whole numbers. */
 static void fall_along(const locus_distance_table *table, size_t head, const locus_score_call *call, float *out) {
-    int32_t steps[LOCUS_SCORE_RUN];
-    locus_distances_steps(table->rows.distances, call, steps);
+    int32_t room[LOCUS_SCORE_RUN];
+    const int32_t *steps = steps_of(table, call, room);
     const double slope = table->slopes[head];
     for (size_t j = 0; j < call->count; j++)
         out[j] = (float)(-slope * (double)steps[j]);

@@ -26,6 +26,7 @@ typedef struct locus_distance_table {
     bool directed;        /* positions are on `seq`: distances are key − query */
     double settled;       /* at whole distances from here on they are all the same; 0: there is no such distance */
     size_t more;          /* numbers that the term keeps for each cell besides */
+    locus_score_term *term; /* whose `apart` is set; or NULL */
     /* Made. */
     locus_score_rows rows;
     size_t count;       /* numbers for a head, or 0 */

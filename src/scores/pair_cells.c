@@ -213,7 +213,7 @@ static void write_row(pair_making *making, const locus_sequence_span *span, size
         if (seen[cell])
             continue;
         if (!measured) {
-            const locus_score_call call = {LOCUS_FLOAT64, 0, query, span->key_first, span->key_count};
+            const locus_score_call call = {LOCUS_FLOAT64, 0, query, span->key_first, span->key_count, NULL};
             locus_distances_row(making->distances, &call, distance);
             measured = true;
         }

@@ -13,7 +13,8 @@ size_t locus_score_pairs(const locus_places *places, locus_score_visit *visit, v
     for (size_t s = 0; s < places->items[0].sequences; s++) {
         const locus_sequence_span *span = &places->items[0].spans[s];
         for (size_t i = 0; visit && i < span->query_count && !locus_call_cancelled(); i++) {
-            const locus_score_call call = {LOCUS_FLOAT64, 0, span->query_first + i, span->key_first, span->key_count};
+            const locus_score_call call = {LOCUS_FLOAT64,   0,   span->query_first + i, span->key_first,
+                                           span->key_count, NULL};
             visit(context, &call, cell + i * span->key_count);
         }
         cell += span->query_count * span->key_count;

@@ -149,7 +149,8 @@ static void fill_pairs(const locus_places *places, const locus_distances *distan
         for (size_t j = 0; j < span->key_count; j++)
             key[span->key_first + j] = (uint32_t)j;
         for (size_t i = 0; i < span->query_count; i++) {
-            const locus_score_call call = {LOCUS_FLOAT64, 0, span->query_first + i, span->key_first, span->key_count};
+            const locus_score_call call = {LOCUS_FLOAT64,   0,   span->query_first + i, span->key_first,
+                                           span->key_count, NULL};
             query[span->query_first + i] = (uint32_t)(base + i * span->key_count);
             if (fresh)
                 (directed ? locus_distances_apart : locus_distances_row)(distances, &call,
@@ -287,6 +288,9 @@ COPY_ROWS(double, locus_score_rows_copy_float64)
 void locus_score_rows_distance(const locus_score_rows *rows, const locus_score_call *call, double *out) {
     if (rows->cells > 0)
         locus_score_rows_copy_float64(rows, call, rows->distance, out);
+    else if (call->steps)
+        for (size_t j = 0; j < call->count; j++)
+            out[j] = (double)call->steps[j];
     else
         (rows->directed ? locus_distances_apart : locus_distances_row)(rows->distances, call, out);
 }

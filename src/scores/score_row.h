@@ -59,10 +59,11 @@ static inline size_t locus_score_rows_at(const locus_score_rows *rows, const loc
 /* Goes through a call in pieces of at most LOCUS_SCORE_RUN keys: what stands before the first, and then one after
  * another while there are any. */
 static inline locus_score_call locus_score_before(const locus_score_call *call) {
-    return (locus_score_call){call->dtype, call->head, call->query, call->key_first, 0};
+    return (locus_score_call){call->dtype, call->head, call->query, call->key_first, 0, call->steps};
 }
 static inline bool locus_score_next(const locus_score_call *call, locus_score_call *piece) {
     piece->key_first += piece->count;
+    piece->steps += piece->steps ? piece->count : 0;
     const size_t left = call->key_first + call->count - piece->key_first;
     piece->count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
     return left > 0;

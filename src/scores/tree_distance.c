@@ -8,6 +8,7 @@
 #include "scores/tree_distance.h"
 
 #include "core/call.h"
+#include "core/loop_clones.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -251,8 +252,8 @@ static size_t find_nearest(const locus_tree_distance *distance, const tree_block
 }
 
 /* `outside` = depth of the query − 2·base. */
-static void add_shared(size_t count, int32_t outside, int16_t most, const int32_t *restrict depth,
-                       const int16_t *restrict row, int32_t *restrict steps) {
+LOCUS_CLONES static void add_shared(size_t count, int32_t outside, int16_t most, const int32_t *restrict depth,
+                                    const int16_t *restrict row, int32_t *restrict steps) {
     for (size_t j = 0; j < count; j++) {
         int16_t shared = row[j] < most ? row[j] : most;
         steps[j] += outside + depth[j] - 2 * shared;

@@ -170,6 +170,7 @@ typedef struct locus_score_call {
     size_t head;
     size_t query;            /* token of the query buffer */
     size_t key_first, count; /* tokens of the key buffer */
+    const int32_t *steps;    /* [count] the term's `apart` of them, which the caller has made; or NULL */
 } locus_score_call;
 
 typedef struct locus_score_term locus_score_term;
@@ -184,10 +185,13 @@ typedef struct locus_score_class {
                    const locus_tensor *parameters);
     void (*form)(const locus_score_term *term, locus_form_writer *writer); /* or NULL */
     void (*widen)(locus_score_term *term, const locus_limits *limits);     /* or NULL */
+    bool heads_alike;                                                      /* rows are the same for all heads */
 } locus_score_class;
 struct locus_score_term {
     const locus_score_class *class;
     locus_score_kind kind;
+    const struct locus_distances *apart; /* distances that rows are made of, which no head changes: who asks for several
+                                            rows of a query and keys makes them once; NULL: none (scores/distance.h) */
 };
 
 /* 0: nothing is learned. */

@@ -53,7 +53,7 @@ static void close_term(term_rig *r) {
 
 static const void *row_of(const term_rig *r, locus_dtype dtype, size_t head, size_t first, size_t count, void *room) {
     const locus_score_term *term = locus_plan_score_term(r->plan, 0);
-    const locus_score_call call = {dtype, head, 0, first, count};
+    const locus_score_call call = {dtype, head, 0, first, count, NULL};
     return term->class->row(term, &call, room);
 }
 

@@ -167,6 +167,25 @@ static void test_long_sequences(void **state) {
     }
 }
 
+/* More pairs than tables have room for: distances are made for the rows of a panel, once for all heads of a task, of
+ * which the last has fewer; where heads are alike, so is what becomes of them. */
+static void test_heads_share_distances(void **state) {
+    const size_t lengths[] = {660, 100, 3}, longer[] = {1300, 40};
+    (void)state;
+    attention_case test = {.spec = "alibi(group=tree:3)", .heads = 10, .kv_heads = 5, .head_dim = 4, .sequences = 3};
+    test.query_lengths = lengths;
+    test.alibi = true;
+    test.mask = LOCUS_MASK_CAUSAL;
+    test.sliding = 600;
+    test.keep = 5;
+    attention_check(&test, LOCUS_FLOAT32, ATTENTION_PLAIN, 1e-5);
+    attention_case decay = {.spec = "decay(group=tree:3, rate=0.9)", .heads = 3, .head_dim = 4, .sequences = 2};
+    decay.query_lengths = longer;
+    decay.decay = 0.9;
+    if (SANITIZED(0, 1))
+        attention_check(&decay, LOCUS_FLOAT32, ATTENTION_PLAIN, 1e-5);
+}
+
 static void test_dropout_is_replayed(void **state) {
     const size_t queries[] = {1, 70, 3}, keys[] = {5, 150, 2};
     (void)state;
@@ -205,10 +224,11 @@ static void test_every_instruction_set(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_encodings_and_masks),  cmocka_unit_test(test_gaps_and_scattered_positions),
-        cmocka_unit_test(test_wide_relative_window), cmocka_unit_test(test_block_edges),
-        cmocka_unit_test(test_head_dimensions),      cmocka_unit_test(test_long_sequences),
-        cmocka_unit_test(test_dropout_is_replayed),  cmocka_unit_test(test_every_instruction_set),
+        cmocka_unit_test(test_encodings_and_masks),   cmocka_unit_test(test_gaps_and_scattered_positions),
+        cmocka_unit_test(test_wide_relative_window),  cmocka_unit_test(test_block_edges),
+        cmocka_unit_test(test_head_dimensions),       cmocka_unit_test(test_long_sequences),
+        cmocka_unit_test(test_heads_share_distances), cmocka_unit_test(test_dropout_is_replayed),
+        cmocka_unit_test(test_every_instruction_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

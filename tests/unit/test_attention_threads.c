@@ -82,6 +82,11 @@ static void test_same_bits_on_any_number_of_threads(void **state) {
     test.documents = true;
     test.sliding = test.keep = 0;
     same_bits(&test, LOCUS_FLOAT64);
+    test = case_of("kerple(group=tree:3)", 0); /* more pairs than tables have room for: heads share distances */
+    test.heads = 10;
+    test.sequences = 1;
+    test.query_lengths = (const size_t[]){660};
+    same_bits(&test, LOCUS_FLOAT32);
 }
 
 /* ---- no allocation ---- */

@@ -187,8 +187,8 @@ static void check_sequence(const domain *d, const locus_distances *distances, co
     int32_t steps[SIDE_MAX];
     for (size_t q = queries->offsets[sequence]; q < queries->offsets[sequence] + queries->lengths[sequence]; q++)
         for (size_t first = 0; first < keys->lengths[sequence]; first += 1 + q % 3) {
-            const locus_score_call call = {LOCUS_FLOAT64, 0, q, keys->offsets[sequence] + first,
-                                           keys->lengths[sequence] - first};
+            const locus_score_call call = {
+                LOCUS_FLOAT64, 0, q, keys->offsets[sequence] + first, keys->lengths[sequence] - first, NULL};
             locus_distances_row(distances, &call, row);
             if (locus_distances_fit(distances))
                 locus_distances_steps(distances, &call, steps);
@@ -275,7 +275,7 @@ static void test_floors(void **state) {
             rig_ok(locus_positions_create(&positions, group, &packing, values[0], error));
             rig_ok(locus_places_create(&places, positions, positions, &memory, error));
             rig_ok(locus_distances_create(&places, &memory, &distances, error));
-            locus_distances_row(distances, &(locus_score_call){LOCUS_FLOAT64, 0, 0, 0, 4}, row);
+            locus_distances_row(distances, &(locus_score_call){LOCUS_FLOAT64, 0, 0, 0, 4, NULL}, row);
             assert_true(row[0] == 0 && row[1] == (double)(root - 1) && row[2] == (double)root &&
                         row[3] == (double)root);
             done++;
@@ -325,7 +325,7 @@ static void test_long_rows(void **state) {
             int32_t *steps = malloc((count + 1) * sizeof *steps);
             assert_true(row && steps);
             steps[count] = CANARY;
-            const locus_score_call call = {LOCUS_FLOAT64, 0, c, first, count};
+            const locus_score_call call = {LOCUS_FLOAT64, 0, c, first, count, NULL};
             locus_distances_row(distances, &call, row);
             locus_distances_steps(distances, &call, steps);
             for (size_t j = 0; j < count; j++) {
@@ -384,7 +384,7 @@ static void test_real_grids(void **state) {
     rig_ok(locus_distances_create(&places, &memory, &distances, error));
     assert_false(locus_distances_fit(distances));
     assert_true(locus_distances_whole(distances));
-    locus_distances_row(distances, &(locus_score_call){LOCUS_FLOAT64, 0, 0, 0, COUNT}, row);
+    locus_distances_row(distances, &(locus_score_call){LOCUS_FLOAT64, 0, 0, 0, COUNT, NULL}, row);
     for (size_t t = 0; t < COUNT; t++) {
         if (row[t] != tokens[t].distance)
             fail_msg("token %zu: %.17g, not %.17g", t, row[t], tokens[t].distance);

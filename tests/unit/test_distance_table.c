@@ -40,26 +40,45 @@ static double value_at(const table_case *c, size_t head, double distance) {
     return c->falls ? -slopes[head] * distance : value_of(c->settled, head, distance);
 }
 
-static void check_rows(const locus_distance_table *table, const locus_places *places, const table_case *c) {
+/* One row, and once more from distances that the caller has made. */
+static void check_row(const locus_distance_table *table, const locus_places *places, const table_case *c,
+                      locus_score_call call) {
     const locus_placement *first = &places->items[0];
+    const bool computed = table->rows.distances && !c->directed && locus_distances_fit(table->rows.distances);
+    int32_t steps[MOST];
+    double want[MOST];
+    for (size_t j = 0; j < call.count; j++) {
+        const int64_t apart = first->key.values[call.key_first + j] - first->query.values[call.query];
+        steps[j] = (int32_t)llabs(apart);
+        want[j] = value_at(c, c->heads > 1 ? call.head : 0, (double)(c->directed ? apart : llabs(apart)));
+    }
+    for (int given = 0; given < 1 + computed; given++) {
+        float narrow[MOST];
+        double wide[MOST];
+        call.steps = given ? steps : NULL;
+        const bool single = call.dtype == LOCUS_FLOAT32;
+        const void *row = locus_distance_table_row(table, &call, single ? (void *)narrow : wide);
+        for (size_t j = 0; j < call.count; j++)
+            if (single)
+                assert_true(((const float *)row)[j] == (float)want[j]);
+            else
+                assert_true(((const double *)row)[j] == want[j]);
+        if (given)
+            locus_score_rows_distance(&table->rows, &call, wide);
+        for (size_t j = 0; given && j < call.count; j++)
+            assert_true(wide[j] == (double)steps[j]);
+    }
+}
+
+static void check_rows(const locus_distance_table *table, const locus_places *places, const table_case *c) {
     for (size_t head = 0; head < HEADS; head++)
         for (size_t query = 0; query < c->tokens; query += 1 + c->tokens / 7)
-            for (size_t from = 0; from < c->tokens; from += 1 + c->tokens / 4)
-                for (int single = 0; single < 2; single++) {
-                    float narrow[MOST];
-                    double wide[MOST];
-                    const locus_score_call call = {single ? LOCUS_FLOAT32 : LOCUS_FLOAT64, head, query, from,
-                                                   c->tokens - from};
-                    const void *row = locus_distance_table_row(table, &call, single ? (void *)narrow : wide);
-                    for (size_t j = 0; j < call.count; j++) {
-                        const double apart = (double)(first->key.values[from + j] - first->query.values[query]);
-                        const double want = value_at(c, c->heads > 1 ? head : 0, c->directed ? apart : fabs(apart));
-                        if (single)
-                            assert_true(((const float *)row)[j] == (float)want);
-                        else
-                            assert_true(((const double *)row)[j] == want);
-                    }
-                }
+            for (size_t from = 0; from < c->tokens; from += 1 + c->tokens / 4) {
+                check_row(table, places, c,
+                          (locus_score_call){LOCUS_FLOAT32, head, query, from, c->tokens - from, NULL});
+                check_row(table, places, c,
+                          (locus_score_call){LOCUS_FLOAT64, head, query, from, c->tokens - from, NULL});
+            }
 }
 
 static void check_case(const table_case *c) {

@@ -23,7 +23,7 @@ static void test_alibi_slopes(void **state) {
             power *= 2;
         rig_open(&r, "alibi", rig_shape(heads, 8, 0, 0), NULL, 2);
         for (size_t h = 0; h < heads; h++) {
-            const locus_score_call call = {LOCUS_FLOAT64, h, 0, 0, 2};
+            const locus_score_call call = {LOCUS_FLOAT64, h, 0, 0, 2, NULL};
             const double *row = row_of(&r, 0, call, scratch);
             double exponent = h < power ? -8.0 * (double)(h + 1) / (double)power
                                         : -4.0 * (double)(2 * (h - power) + 1) / (double)power;
@@ -43,7 +43,7 @@ static void check_rows(const rig *r, size_t term, const int64_t *m, const int64_
     for (size_t h = 0; h < r->shape.heads; h++)
         for (size_t q = 0; q < locus_plan_query_tokens(r->plan); q++)
             for (size_t first = 0; first < keys; first += 3) {
-                const locus_score_call call = {LOCUS_FLOAT64, h, q, first, keys - first};
+                const locus_score_call call = {LOCUS_FLOAT64, h, q, first, keys - first, NULL};
                 locus_score_call short_call = call;
                 short_call.dtype = LOCUS_FLOAT32;
                 const double *d = row_of(r, term, call, wide);
@@ -90,7 +90,7 @@ static void test_rows_are_shared(void **state) {
     rig r;
     double scratch[50];
     rig_open(&r, "algebraic(decay=0.97)", rig_shape(2, 4, 0, 0), NULL, 50);
-    const locus_score_call call = {LOCUS_FLOAT64, 0, 10, 0, 50}, next = {LOCUS_FLOAT64, 1, 11, 0, 50};
+    const locus_score_call call = {LOCUS_FLOAT64, 0, 10, 0, 50, NULL}, next = {LOCUS_FLOAT64, 1, 11, 0, 50, NULL};
     const double *row = row_of(&r, 0, call, scratch), *other = row_of(&r, 0, next, scratch);
     assert_true(row != scratch && other == row - 1);
     rig_close(&r);
@@ -109,7 +109,7 @@ static void test_decay_gradient(void **state) {
         const locus_score_term *term = locus_plan_score_term(r.plan, 0);
         assert_true(term->class->slot_bytes(term) <= sizeof slots[0]);
         for (size_t q = 0; q < 7; q++) {
-            const locus_score_call call = {LOCUS_FLOAT64, 0, q, 0, 7};
+            const locus_score_call call = {LOCUS_FLOAT64, 0, q, 0, 7, NULL};
             term->class->row_backward(term, &call, g + q * 7, slots[q % 2]);
         }
         term->class->reduce(term, 0, slots, 2, sizeof slots[0], r.gradients);
@@ -117,7 +117,7 @@ static void test_decay_gradient(void **state) {
             *rate = 0.95 + (side ? -1e-6 : 1e-6);
             rig_update(&r);
             for (size_t q = 0; q < 7; q++) {
-                const locus_score_call call = {LOCUS_FLOAT64, 0, q, 0, 7};
+                const locus_score_call call = {LOCUS_FLOAT64, 0, q, 0, 7, NULL};
                 const double *row = row_of(&r, 0, call, scratch);
                 for (size_t j = 0; j < 7; j++)
                     loss[side] += g[q * 7 + j] * row[j];
@@ -147,8 +147,8 @@ static void check_group_rows(const rig *r, size_t sequence) {
         for (size_t first = 0; first < span.key_count; first += 1 + q % 7)
             for (size_t head = 0; head < 2; head++)
                 for (size_t term = 0; term < 2; term++) {
-                    const locus_score_call call = {LOCUS_FLOAT64, head, q, span.key_first + first,
-                                                   span.key_count - first};
+                    const locus_score_call call = {LOCUS_FLOAT64,          head, q, span.key_first + first,
+                                                   span.key_count - first, NULL};
                     locus_score_call short_call = call;
                     short_call.dtype = LOCUS_FLOAT32;
                     const double *d = row_of(r, term, call, wide);
@@ -214,7 +214,7 @@ static void test_ways_agree(void **state) {
                 double wide[2][KEYS];
                 const size_t term = i % 2, q = i / 8;
                 const locus_dtype dtype = i % 4 < 2 ? LOCUS_FLOAT32 : LOCUS_FLOAT64;
-                const locus_score_call call = {dtype, i / 4 % 2, q, 0, KEYS};
+                const locus_score_call call = {dtype, i / 4 % 2, q, 0, KEYS, NULL};
                 const void *a = row_of(&alone, term, call, wide[0]), *b = row_of(&beside, term, call, wide[1]);
                 pointers += a != wide[0];
                 computed += b == wide[1];
@@ -240,7 +240,7 @@ static void test_group_gradient(void **state) {
             double *g_row = rig_normal(9, &noise), *rate = r.values[0].data, loss[2] = {0, 0}, scratch[9],
                    slot[8] = {0};
             const locus_score_term *term = locus_plan_score_term(r.plan, 0);
-            const locus_score_call call = {LOCUS_FLOAT64, 0, 4, 0, 9};
+            const locus_score_call call = {LOCUS_FLOAT64, 0, 4, 0, 9, NULL};
             term->class->row_backward(term, &call, g_row, slot);
             term->class->reduce(term, 0, slot, 1, sizeof slot, r.gradients);
             for (int side = 0; side < 2; side++) {
@@ -299,7 +299,7 @@ static void test_bad_rate(void **state) {
     locus_plan_destroy(&r.plan);
     rig_ok(locus_plan_create(&r.plan, r.binding, r.queries, NULL, error));
     double scratch[3];
-    const locus_score_call call = {LOCUS_FLOAT64, 0, 0, 0, 3};
+    const locus_score_call call = {LOCUS_FLOAT64, 0, 0, 0, 3, NULL};
     assert_true(fabs(((double *)row_of(&r, 0, call, scratch))[1] - 0.98) < 1e-15);
     rig_close(&r);
 }

@@ -94,8 +94,8 @@ static void check_rows(const made *m) {
         const locus_sequence_span *span = &first->spans[s];
         for (size_t i = 0; i < span->query_count; i += 1 + span->query_count / 5)
             for (size_t from = 0; from <= span->key_count; from += 1 + span->key_count / 3) {
-                const locus_score_call call = {LOCUS_FLOAT64, 0, span->query_first + i, span->key_first + from,
-                                               span->key_count - from};
+                const locus_score_call call = {
+                    LOCUS_FLOAT64, 0, span->query_first + i, span->key_first + from, span->key_count - from, NULL};
                 check_row(m, &call);
             }
         for (size_t j = 0; j < span->key_count && m->rows.cells > 0; j++) {
@@ -337,8 +337,12 @@ static void check_tables(const locus_pair_cells *cells, const locus_sequence_spa
     for (size_t i = 0; i < span->query_count; i++)
         for (size_t from = 0; from < span->key_count; from += 2)
             for (int single = 0; single < 2; single++) {
-                const locus_score_call call = {single ? LOCUS_FLOAT32 : LOCUS_FLOAT64, 0, span->query_first + i,
-                                               span->key_first + from, span->key_count - from};
+                const locus_score_call call = {single ? LOCUS_FLOAT32 : LOCUS_FLOAT64,
+                                               0,
+                                               span->query_first + i,
+                                               span->key_first + from,
+                                               span->key_count - from,
+                                               NULL};
                 const void *row = single ? locus_pair_cells_row(cells, &call, narrow, small)
                                          : locus_pair_cells_row(cells, &call, wide, room);
                 locus_pair_cells_add(cells, &call, row, sums);

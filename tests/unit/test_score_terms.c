@@ -94,7 +94,7 @@ static void check_line(const char *spec, const line_case *test) {
     for (size_t h = 0; h < 3; h++)
         for (size_t q = 0; q < test->queries; q++)
             for (size_t first = 0; first < test->keys; first += 7) {
-                locus_score_call call = {LOCUS_FLOAT64, h, q, first, test->keys - first};
+                locus_score_call call = {LOCUS_FLOAT64, h, q, first, test->keys - first, NULL};
                 const double *d = row_of(&r, 0, call, wide);
                 call.dtype = LOCUS_FLOAT32;
                 const float *f = row_of(&r, 0, call, narrow);
@@ -138,7 +138,8 @@ static void test_rows_are_shared(void **state) {
             rig r;
             double scratch[50];
             rig_open(&r, specs[i], rig_shape(2, 4, 0, 0), NULL, 50);
-            const locus_score_call call = {(locus_dtype)dtype, 1, 10, 0, 50}, next = {(locus_dtype)dtype, 1, 11, 0, 50};
+            const locus_score_call call = {(locus_dtype)dtype, 1, 10, 0, 50, NULL},
+                                   next = {(locus_dtype)dtype, 1, 11, 0, 50, NULL};
             const char *row = row_of(&r, 0, call, scratch), *other = row_of(&r, 0, next, scratch);
             assert_true(row != (const char *)scratch && other == row - locus_dtype_size((locus_dtype)dtype));
             rig_close(&r);
@@ -182,7 +183,7 @@ static void test_groups(void **state) {
             for (size_t i = 0; i < KEYS * 2; i++) {
                 double wide[KEYS];
                 float narrow[KEYS];
-                locus_score_call call = {LOCUS_FLOAT64, i % 2, i / 2, i % 5, KEYS - i % 5};
+                locus_score_call call = {LOCUS_FLOAT64, i % 2, i / 2, i % 5, KEYS - i % 5, NULL};
                 const double *d = row_of(&r, 0, call, wide);
                 call.dtype = LOCUS_FLOAT32;
                 const float *f = row_of(&r, 0, call, narrow);
@@ -215,7 +216,7 @@ static void test_real_grid(void **state) {
         rig_place(&r, positions, NULL);
         for (size_t q = 0; q < COUNT; q++)
             for (size_t term = 0; term < 2; term++) {
-                const locus_score_call call = {LOCUS_FLOAT64, 0, q, 0, COUNT};
+                const locus_score_call call = {LOCUS_FLOAT64, 0, q, 0, COUNT, NULL};
                 const double *row = row_of(&r, term, call, wide);
                 for (size_t j = 0; j < COUNT; j++) {
                     const double distance =
@@ -239,7 +240,7 @@ static void test_real_line(void **state) {
     rig_place(&r, line_positions(times, 6, true), NULL);
     for (size_t q = 0; q < 6; q++)
         for (size_t j = 0; j < 6; j++) {
-            const locus_score_call call = {LOCUS_FLOAT64, 1, q, j, 1};
+            const locus_score_call call = {LOCUS_FLOAT64, 1, q, j, 1, NULL};
             const double distance = fabs(times[j] - times[q]);
             assert_true(fabs(*(const double *)row_of(&r, 0, call, wide) - pow(0.9, distance)) < 1e-15);
             assert_true(*(const double *)row_of(&r, 1, call, wide) == -distance / 256);
@@ -362,7 +363,7 @@ static void test_alibi_heads(void **state) {
     rig_open(&r, "alibi", rig_shape(MOST, 4, 0, 0), NULL, 2);
     for (size_t h = 0; h < MOST; h++) {
         double scratch;
-        const locus_score_call call = {LOCUS_FLOAT32, h, 0, 1, 1};
+        const locus_score_call call = {LOCUS_FLOAT32, h, 0, 1, 1, NULL};
         slopes[h] = -*(const float *)row_of(&r, 0, call, &scratch);
         assert_true(slopes[h] >= 0x1p-8f && slopes[h] < 1 && (h == 0 || slopes[h] < slopes[h - 1]));
     }

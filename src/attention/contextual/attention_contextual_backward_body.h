@@ -64,7 +64,8 @@ static void term_backward(const contextual_worker *w, size_t index, const locus_
 /* Gradients of learned terms from g = ds, then g = dt, of at most 128 keys. */
 static void terms_backward(const contextual_worker *w, size_t row, size_t key, size_t count, real *g) {
     const contextual_job *job = w->job;
-    const locus_score_call call = {REAL_DTYPE, w->head, w->span.query_first + row, w->span.key_first + key, count};
+    const locus_score_call call = {REAL_DTYPE, w->head, w->span.query_first + row, w->span.key_first + key,
+                                   count,      NULL};
     size_t offset = job->slots.terms;
     for (size_t t = 0; w->slot && t < job->term_count; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);

@@ -271,7 +271,8 @@ static void add_table(contextual_worker *w, const key_run *run, const real *tabl
 
 static const real *term_values(const contextual_worker *w, const locus_score_term *term, size_t row, size_t key,
                                size_t count) {
-    const locus_score_call call = {REAL_DTYPE, w->head, w->span.query_first + row, w->span.key_first + key, count};
+    const locus_score_call call = {REAL_DTYPE, w->head, w->span.query_first + row, w->span.key_first + key,
+                                   count,      NULL};
     return term->class->row(term, &call, w->term);
 }
 

@@ -94,6 +94,8 @@ static size_t carve_backward(const attention_job *job, char *base, backward_work
     w->weight = locus_attention_carve(&carver, tile, sizeof(real));
     w->g_weight = locus_attention_carve(&carver, tile, sizeof(real));
     w->product = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK, sizeof(real));
+    if (job->distances && job->term_count == 1)
+        l->values = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK, sizeof(real));
     w->row_totals = locus_attention_carve(&carver, ATTENTION_QUERY_BLOCK, sizeof(real));
     w->entered_query = w->own_entered = w->entered_key = NULL;
     w->first_key = 0;
@@ -130,10 +132,12 @@ static void clear_gap(const cut *c, real *row) {
 /* Scores become weights again at the columns of c: a = exp(s − L). Leaves the dropout factors in keep_row, and in
  * `product` what the gradients of the terms need. `weight`: the row's first column. */
 static void backward_weights(backward_worker *w, const strip *s, size_t row, const cut *c, real *weight) {
-    const lane *l = &w->l;
+    lane *l = &w->l;
     const attention_job *job = l->job;
     const size_t count = c->to - c->from;
     real total = *query_row(l, &job->log_sum_exp, l->span.query_first + row);
+    if (job->distances)
+        measure_row(l, s, row, c);
     finish_scores(l, s, row, c, weight, job->learned_factor || job->cap != 0 ? w->product : NULL);
     if (job->dropout > 0)
         dropout_keep(l, s, row, c);
@@ -170,8 +174,7 @@ static void backward_terms(const backward_worker *w, const strip *s, size_t row,
                     l->kernels->multiply(count, l->product_row, term_values(l, factor, s, row, c), l->product_row);
             }
         }
-        locus_score_call call = {REAL_DTYPE, l->head, l->span.query_first + row, l->span.key_first + s->key + c->from,
-                                 count};
+        const locus_score_call call = term_call(l, term, s, row, c);
         if (bytes > 0)
             term->class->row_backward(term, &call, gradient, w->slot + offset);
         offset += padded(bytes, LOCUS_ALIGNMENT);

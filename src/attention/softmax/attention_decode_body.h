@@ -308,7 +308,7 @@ static void forward(attention_job *job) {
     if (job->content_key)
         fill_table_columns(KERNELS_GET(), rows, job->head_dim, job->content_key, job->content_key_columns);
     if (schedule->group_count > 0)
-        locus_parallel_for(schedule->group_count * job->kv_heads, forward_task, job);
+        locus_parallel_for(schedule->group_count * attention_head_runs(job), forward_task, job);
     if (schedule->part_count == 0)
         return;
     locus_parallel_for(schedule->part_count * schedule->decode_head_runs, decode_task, job);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Forward: for each item (a chunk of one sequence's queries) and key-value head
+/* Forward: for each item (a chunk of one sequence's queries) and key-value head, or a run of them that share distances
  *
  *   q' of the chunk, scaled, of each head of the group; then for each panel of keys that they see k'ᵀ and v', once for
  *   the group; for each of its heads and each tile of 64 queries × 128 keys:
@@ -18,22 +18,23 @@
 #include "attention/softmax/attention_tile_body.h"
 #include "core/call.h"
 
-/* Rows of the group's heads follow one another: row i of the chunk and head g of the group is row g·chunk + i. */
+/* Rows of the task's heads follow one another: row i of the chunk and head g of them is row g·chunk + i. */
 typedef struct forward_worker {
     lane l;
     size_t chunk;
-    real *query;              /* [group][chunk][ld_key] q', scaled */
+    size_t first_kv, heads;   /* of the task: key-value heads, and query heads of all of them */
+    real *query;              /* [heads][chunk][ld_key] q', scaled */
     real *content_query;      /* the same of the raw queries, for content terms */
-    real *sum;                /* [group][chunk][ld_value] Σ p v' */
+    real *sum;                /* [heads][chunk][ld_value] Σ p v' */
     real *content_sum;        /* Σ p V[b], apart: it does not go through the value operator */
-    real *top, *total;        /* [group][chunk] m and l */
+    real *top, *total;        /* [heads][chunk] m and l */
     real *key_columns;        /* a panel */
     real *values, *stage;     /* [panel][ld_value], [128][ld_key] */
     real *tile;               /* [64][128] */
     const real *panel_values; /* values, or the caller's own rows */
     ptrdiff_t ld_panel;
     /* With pairs, in the place of query, key_columns, values and stage: */
-    uint16_t *half_query;                 /* [group][chunk][ld_half_key] q', not scaled */
+    uint16_t *half_query;                 /* [heads][chunk][ld_half_key] q', not scaled */
     uint16_t *half_columns, *half_values; /* a panel: k'ᵀ and v' as pairs */
     size_t room;                          /* rows of half_values */
     bool *bad, any_bad;                   /* [panel] values that were set apart, */
@@ -50,7 +51,8 @@ static void carve_forward_pairs(const attention_job *job, attention_carver *carv
     w->room = panel + ATTENTION_PAIRS_MORE;
     if (!job->pairs)
         return;
-    w->half_query = locus_attention_carve(carver, w->chunk * job->group * l->ld_half_key, sizeof(uint16_t));
+    w->half_query =
+        locus_attention_carve(carver, w->chunk * job->group * job->schedule.run * l->ld_half_key, sizeof(uint16_t));
     w->half_columns = locus_attention_carve(carver, panel * l->ld_half_key, sizeof(uint16_t));
     w->half_values = locus_attention_carve(carver, w->room * l->ld_half_value, sizeof(uint16_t));
     w->bad = locus_attention_carve(carver, panel, sizeof *w->bad);
@@ -64,7 +66,7 @@ static size_t carve_forward(const attention_job *job, char *base, forward_worker
     attention_carver carver = {base, 0};
     const attention_schedule *schedule = &job->schedule;
     w->chunk = padded(smaller(schedule->max_queries, schedule->chunk), ATTENTION_STRIP);
-    size_t rows = w->chunk * job->group;
+    const size_t heads = job->group * schedule->run, rows = w->chunk * heads;
     size_t panel = padded(smaller(schedule->max_keys, ATTENTION_KEY_PANEL), ATTENTION_KEY_BLOCK);
     lane *l = &w->l;
     carve_lane(job, &carver, w->chunk, l);
@@ -79,6 +81,13 @@ static size_t carve_forward(const attention_job *job, char *base, forward_worker
     w->stage = locus_attention_carve(&carver, job->pairs ? 0 : ATTENTION_KEY_BLOCK * l->ld_key, sizeof(real));
     carve_forward_pairs(job, &carver, panel, w);
     w->tile = locus_attention_carve(&carver, (size_t)ATTENTION_QUERY_BLOCK * ATTENTION_KEY_BLOCK, sizeof(real));
+    if (job->distances && heads > 1) {
+        const bool alike = job->term_count == 1 && locus_plan_score_term(job->plan, 0)->class->heads_alike;
+        void *kept = locus_attention_carve(&carver, w->chunk * panel, alike ? sizeof(real) : sizeof *l->steps);
+        l->steps = alike ? NULL : kept;
+        l->values = alike ? kept : NULL;
+        l->ld_steps = panel;
+    }
     return carver.used;
 }
 
@@ -291,10 +300,12 @@ static void forward_softmax(forward_worker *w, size_t i, size_t count, real *sco
 }
 
 static void forward_row(forward_worker *w, const strip *s, size_t i, size_t worker_row) {
-    const lane *l = &w->l;
+    lane *l = &w->l;
     const cut c = strip_cut(l, s, s->row + i);
     real *score = s->score + i * ATTENTION_KEY_BLOCK;
     if (c.from < c.to) {
+        if (l->job->distances)
+            measure_row(l, s, s->row + i, &c);
         real top = finish_scores(l, s, s->row + i, &c, score, NULL);
         if (l->job->dropout > 0)
             dropout_keep(l, s, s->row + i, &c);
@@ -340,11 +351,13 @@ static void forward_sums(forward_worker *w, const strip *s, size_t row, const re
 
 /* Scores of a strip's row go through all that acts on them; what the row does not see is left out. */
 static void forward_half_row(forward_worker *w, const strip *s, size_t i) {
-    const lane *l = &w->l;
+    lane *l = &w->l;
     const cut c = strip_cut(l, s, s->row + i);
     real *score = s->score + i * ATTENTION_KEY_BLOCK;
     if (c.from >= c.to)
         return;
+    if (l->job->distances)
+        measure_row(l, s, s->row + i, &c);
     const real top = finish_scores(l, s, s->row + i, &c, score, NULL);
     if (l->job->dropout > 0)
         dropout_keep(l, s, s->row + i, &c);
@@ -432,31 +445,40 @@ static void forward_block(forward_worker *w, size_t base, size_t row, size_t row
     tiles_end(&w->l, true);
 }
 
-/* All heads of the group, up to what is left to be divided and turned. */
-static void forward_pass(forward_worker *w, const attention_item *item, size_t kv, const attention_seen *seen) {
+/* Query head `head` of the task, whose first row this returns. */
+static size_t forward_head(forward_worker *w, size_t head) {
+    const size_t group = w->l.job->group;
+    choose_head(&w->l, w->first_kv + head / group, head % group);
+    return head * w->chunk;
+}
+
+/* All heads of the task, up to what is left to be divided and turned. */
+static void forward_pass(forward_worker *w, const attention_item *item, const attention_seen *seen) {
     lane *l = &w->l;
-    const size_t group = l->job->group, end = item->first + item->count;
-    for (size_t g = 0; g < group; g++) {
-        choose_head(l, kv, g);
-        forward_queries(w, item, g * w->chunk);
+    const size_t end = item->first + item->count;
+    for (size_t head = 0; head < w->heads; head++) {
+        const size_t base = forward_head(w, head);
+        forward_queries(w, item, base);
     }
     for (size_t key = 0; key < seen->high; key += ATTENTION_KEY_PANEL) {
         const strip panel = {.key = key, .keys = smaller(seen->high - key, ATTENTION_KEY_PANEL)};
         if (!locus_attention_seen_any(seen, panel.key, panel.keys))
             continue;
-        forward_panel(w, panel.key, panel.keys);
-        for (size_t g = 0; g < group; g++) {
-            choose_head(l, kv, g);
+        for (size_t head = 0; head < w->heads; head++) {
+            const size_t base = forward_head(w, head);
+            l->measured = head > 0;
+            if (head % l->job->group == 0)
+                forward_panel(w, panel.key, panel.keys);
             for (size_t row = item->first; row < end && !locus_call_cancelled(); row += ATTENTION_QUERY_BLOCK)
-                forward_block(w, g * w->chunk, row, smaller(end - row, ATTENTION_QUERY_BLOCK), &panel);
+                forward_block(w, base, row, smaller(end - row, ATTENTION_QUERY_BLOCK), &panel);
         }
     }
 }
 
 static bool forward_is_finite(const forward_worker *w, const attention_item *item) {
     const size_t row = w->l.ld_value;
-    for (size_t g = 0; g < w->l.job->group; g++)
-        if (!all_finite(&w->l, item->count * row, w->sum + g * w->chunk * row))
+    for (size_t head = 0; head < w->heads; head++)
+        if (!all_finite(&w->l, item->count * row, w->sum + head * w->chunk * row))
             return false;
     return true;
 }
@@ -477,40 +499,41 @@ static void forward_expect(lane *l, const attention_item *item, coming_item next
     stand_back(l, &here);
 }
 
-static void forward_item(forward_worker *w, const attention_item *item, size_t kv, coming_item next) {
+static void forward_item(forward_worker *w, const attention_item *item, coming_item next) {
     lane *l = &w->l;
-    const size_t group = l->job->group;
     l->sequence = item->sequence;
     l->span = locus_plan_span(l->job->plan, item->sequence);
     const attention_seen seen = look(l, item->first, item->count);
     l->cut = l->apart = false;
-    choose_head(l, kv, 0);
+    forward_head(w, 0);
     forward_expect(l, item, next);
-    forward_pass(w, item, kv, &seen);
+    forward_pass(w, item, &seen);
     if (!l->pairs && l->cut && !forward_is_finite(w, item)) {
         l->apart = true;
-        forward_pass(w, item, kv, &seen);
+        forward_pass(w, item, &seen);
     }
     ask(l, SIZE_MAX);
-    for (size_t g = 0; g < group; g++) {
-        choose_head(l, kv, g);
-        forward_finish(w, item, g * w->chunk);
+    for (size_t head = 0; head < w->heads; head++) {
+        const size_t base = forward_head(w, head);
+        forward_finish(w, item, base);
     }
 }
 
 /* From the end: under a causal mask the last chunks are the dearest. */
 static size_t forward_group(const attention_job *job, size_t index) {
-    return job->schedule.group_count - 1 - index / job->kv_heads;
+    return job->schedule.group_count - 1 - index / attention_head_runs(job);
 }
 
 /* A thread mostly takes tasks that follow one another. */
 static coming_item forward_next(const attention_job *job, size_t index, size_t item) {
     const attention_schedule *schedule = &job->schedule;
+    const size_t runs = attention_head_runs(job);
     if (item + 1 < schedule->groups[forward_group(job, index) + 1])
-        return (coming_item){&schedule->items[item + 1], index % job->kv_heads, 0};
-    if (++index == schedule->group_count * job->kv_heads)
+        return (coming_item){&schedule->items[item + 1], index % runs * schedule->run, 0};
+    if (++index == schedule->group_count * runs)
         return (coming_item){NULL, 0, 0};
-    return (coming_item){&schedule->items[schedule->groups[forward_group(job, index)]], index % job->kv_heads, 0};
+    return (coming_item){&schedule->items[schedule->groups[forward_group(job, index)]], index % runs * schedule->run,
+                         0};
 }
 
 static void forward_task(void *context, size_t index, size_t worker) {
@@ -519,8 +542,10 @@ static void forward_task(void *context, size_t index, size_t worker) {
     const size_t group = forward_group(job, index);
     forward_worker w;
     carve_forward(job, job->workers + worker * job->worker_bytes, &w);
+    w.first_kv = index % attention_head_runs(job) * schedule->run;
+    w.heads = smaller(schedule->run, job->kv_heads - w.first_kv) * job->group;
     for (size_t i = schedule->groups[group]; i < schedule->groups[group + 1] && !locus_call_cancelled(); i++)
-        forward_item(&w, &schedule->items[i], index % job->kv_heads, forward_next(job, index, i));
+        forward_item(&w, &schedule->items[i], forward_next(job, index, i));
 }
 
 #endif

@@ -43,8 +43,15 @@ typedef struct lane {
     real *content;                           /* [ATTENTION_STRIP][ATTENTION_CONTENT_WIDTH] */
     real *widened;                           /* [ATTENTION_KEY_BLOCK][dim], where keys and values are of a half type */
     real *bias_row;                          /* [ATTENTION_KEY_BLOCK], with a bias */
-    bool plain;                              /* from products to weights in one step of the kernels */
-    size_t *from, *to;                       /* [ATTENTION_QUERY_BLOCK] */
+    int32_t *steps; /* the job's distances of rows, ld_steps apart: of the keys of a panel; or, where that is 0, of a
+                       row's [ATTENTION_KEY_BLOCK]; NULL: not kept */
+    real *values;   /* of the job's only term, laid out as they are, where it is asked for them again; or NULL */
+    size_t ld_steps;
+    const int32_t *row_steps; /* those of the row at hand, from the first column that it sees; NULL: not made */
+    const real *row_values;
+    bool measured;     /* an earlier head has made them */
+    bool plain;        /* from products to weights in one step of the kernels */
+    size_t *from, *to; /* [ATTENTION_QUERY_BLOCK] */
     /* With pairs (attention_pairs_body.h): */
     const locus_kernels_bfloat16 *pairs; /* NULL: without */
     const locus_kernels_half *halves;
@@ -183,6 +190,11 @@ static void carve_lane(const attention_job *job, attention_carver *carver, size_
     l->bias_row = locus_attention_carve(carver, job->biased ? ATTENTION_KEY_BLOCK : 0, sizeof(real));
     l->widened =
         locus_attention_carve(carver, job->kept == REAL_DTYPE ? 0 : ATTENTION_KEY_BLOCK * longer, sizeof(real));
+    l->steps = locus_attention_carve(carver, job->distances ? ATTENTION_KEY_BLOCK : 0, sizeof *l->steps);
+    l->ld_steps = 0;
+    l->row_steps = NULL;
+    l->row_values = l->values = NULL;
+    l->measured = false;
     carve_pairs(job, carver, l);
 }
 

@@ -174,9 +174,41 @@ static void add_to_seen_rows(const lane *l, const seen_columns *seen, size_t dim
 
 /* ---- scores ---- */
 
+/* Before the terms of a row of a job with distances: what is made once for all that asks for them at the columns of
+ * c. */
+static void measure_row(lane *l, const strip *s, size_t row, const cut *c) {
+    const attention_job *job = l->job;
+    const size_t key = s->key + c->from;
+    const size_t at = (row - l->seen_first) * l->ld_steps + (l->ld_steps ? key % ATTENTION_KEY_PANEL : 0);
+    l->row_steps = l->steps ? l->steps + at : NULL;
+    l->row_values = l->values ? l->values + at : NULL;
+    if (l->measured)
+        return;
+    locus_score_call call = {REAL_DTYPE,      l->head, l->span.query_first + row, l->span.key_first + key,
+                             c->to - c->from, NULL};
+    if (l->steps)
+        locus_distances_steps(job->distances, &call, l->steps + at);
+    call.steps = l->row_steps;
+    if (l->values) { /* there is no table that they could lie in */
+        const locus_score_term *term = locus_plan_score_term(job->plan, 0);
+        term->class->row(term, &call, l->values + at);
+    }
+}
+
+static locus_score_call term_call(const lane *l, const locus_score_term *term, const strip *s, size_t row,
+                                  const cut *c) {
+    return (locus_score_call){REAL_DTYPE,
+                              l->head,
+                              l->span.query_first + row,
+                              l->span.key_first + s->key + c->from,
+                              c->to - c->from,
+                              term->apart == l->job->distances ? l->row_steps : NULL};
+}
+
 static const real *term_values(const lane *l, const locus_score_term *term, const strip *s, size_t row, const cut *c) {
-    locus_score_call call = {REAL_DTYPE, l->head, l->span.query_first + row, l->span.key_first + s->key + c->from,
-                             c->to - c->from};
+    if (l->row_values)
+        return l->row_values;
+    const locus_score_call call = term_call(l, term, s, row, c);
     return term->class->row(term, &call, l->term_row);
 }
 
