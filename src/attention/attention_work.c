@@ -236,10 +236,8 @@ static void share_heads(attention_job *job, size_t sequences) {
 }
 
 static void share_decoding(const attention_job *job, attention_schedule *schedule) {
-    schedule->decode_heads =
-        ATTENTION_DECODE_ROW / (job->head_dim < ATTENTION_DECODE_ROW ? job->head_dim : ATTENTION_DECODE_ROW);
-    if (schedule->decode_heads > job->kv_heads)
-        schedule->decode_heads = job->kv_heads;
+    const size_t heads = ATTENTION_DECODE_ROW / smaller(job->head_dim, ATTENTION_DECODE_ROW);
+    schedule->decode_heads = job->rows_follow ? 1 : smaller(heads, job->kv_heads);
     assert(schedule->decode_heads > 0);
     schedule->decode_head_runs = (job->kv_heads + schedule->decode_heads - 1) / schedule->decode_heads;
 }

@@ -122,6 +122,7 @@ struct attention_job {
     const locus_kernels_bfloat16 *pairs; /* products are of bfloat16; NULL: of dtype */
     bool gathers; /* backward: several heads add to a row of dk and dv that is bfloat16: they do so in partials */
     locus_pass pass;
+    bool rows_follow;            /* keys of a head lie end to end, and its values, once tensors are taken */
     bool weighs;                 /* a forward without values or dropout, whose schedule is not used: */
     attention_choice choice;     /* of weights, once tensors are taken */
     attention_schedule schedule; /* of whose longest sequence weights are made, too */

@@ -126,10 +126,12 @@ SIMD void dots_reduce(vreal sum[], real out[]) {
     v_store(out, sum[0]);
 }
 
-/* Rows [first, first + height) of x, a constant 1, 2 or 4, against the DOTS_TILE / height rows from `row` on. Each row
- * that is loaded serves all of the others. Past the last row that is taken again, so that a product does not depend on
- * its place. */
+/* Rows [first, first + height) of x, a constant 1, 2 or 4, against the DOTS_TILE / height rows from `row` on. Each of
+ * these is read once, from end to end before the next one: rows that follow one another come from memory as fast as it
+ * can be read, all of them a vector at a time by half of that. Without vectors arithmetic is what takes time, and all
+ * rows' chains go on together. Past the last row that is taken again, so that a product does not depend on its place. */
 SIMD void dots_tile(const dots_block *b, size_t first, size_t row, const size_t height) {
+    const size_t together = LANES == 1 ? DOTS_TILE / height : 1;
     const size_t width = DOTS_TILE / height, left = b->count - row < width ? b->count - row : width;
     const ptrdiff_t ld = b->ld;
     const real *x = b->x + (ptrdiff_t)first * ld, *at[DOTS_TILE];
@@ -142,19 +144,21 @@ SIMD void dots_tile(const dots_block *b, size_t first, size_t row, const size_t 
     SIMD_UNROLL
     for (size_t j = 0; j < DOTS_TILE; j++)
         sum[j] = v_zero();
-    for (; i + LANES <= b->n; i += LANES) {
-        vreal own[4];
-        SIMD_UNROLL
-        for (size_t q = 0; q < height; q++)
-            own[q] = v_load(x + (ptrdiff_t)q * ld + i);
-        SIMD_UNROLL
-        for (size_t j = 0; j < width; j++) {
-            const vreal other = v_load(at[j] + i);
+    SIMD_UNROLL
+    for (size_t from = 0; from < width; from += together)
+        for (i = 0; i + LANES <= b->n; i += LANES) {
+            vreal own[4];
             SIMD_UNROLL
             for (size_t q = 0; q < height; q++)
-                sum[q * width + j] = v_fma(own[q], other, sum[q * width + j]);
+                own[q] = v_load(x + (ptrdiff_t)q * ld + i);
+            SIMD_UNROLL
+            for (size_t j = from; j < from + together; j++) {
+                const vreal other = v_load(at[j] + i);
+                SIMD_UNROLL
+                for (size_t q = 0; q < height; q++)
+                    sum[q * width + j] = v_fma(own[q], other, sum[q * width + j]);
+            }
         }
-    }
     if (i < b->n) {
         const vpart part = v_first(b->n - i);
         SIMD_UNROLL

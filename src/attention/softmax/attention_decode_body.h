@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Decoding: few queries against many keys. Reading the keys is what it costs, so they are read once, where they lie,
- * neither copied nor transposed: for each part of a sequence's keys and a few neighbouring key-value heads (whose rows
- * of a token follow one another: memory is walked in order), with all rows r (query i of head g of a group) at once
+ * neither copied nor transposed, and in the order of memory: for each part of a sequence's keys, of one key-value head
+ * where its rows follow one another, else of a few whose rows of a token do, with all rows r (query i of head g of a
+ * group) at once
  *
  *   s_rj = q'_r · k_j, then what a score becomes elsewhere;  m_r = max_j s_rj,  p = exp(s − m),  l_r = Σ_j p_rj,
  *   o_r = Σ_j dropout(p_rj) v_j
@@ -93,11 +94,13 @@ static void decode_queries(decode_worker *w, size_t k) {
 
 /* ---- a run of keys ---- */
 
-/* Keys or values `key` … of the head that is chosen, turned; asks for those of the next run, `next` of them. */
+/* Keys or values `key` … of the head that is chosen, turned. Those of the next run, `next` of them, are asked for unless
+ * they follow in memory: there the processor reads ahead by itself, and requests stand in its way. */
 static kept_rows decode_run(const decode_worker *w, locus_role role, size_t key, size_t count, size_t next) {
     const lane *l = &w->l;
     const size_t token = l->span.key_first + key, ld = role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value;
-    prefetch_kept(l, role, token + DECODE_RUN, next);
+    if (!l->job->rows_follow)
+        prefetch_kept(l, role, token + DECODE_RUN, next);
     const kept_rows rows = kept_at(l, role, token, count);
     if (!role_operator(l, role))
         return rows;

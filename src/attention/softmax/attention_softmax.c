@@ -41,6 +41,7 @@ static void take_tensors(attention_job *job, const attention_call *call) {
     job->value = locus_attention_view_of(tensors->value);
     job->output = locus_attention_view_of(tensors->output);
     job->log_sum_exp = locus_attention_numbers_of(tensors->log_sum_exp);
+    job->rows_follow = job->key.token == (ptrdiff_t)job->head_dim && job->value.token == (ptrdiff_t)job->value_dim;
     if (call->weighs)
         job->choice = locus_attention_choice_of(call->plan, call->weights);
 }
