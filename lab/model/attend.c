@@ -95,7 +95,8 @@ locus_status lab_attend_forward(const lab_stack_run *run, const lab_sublayer *su
     locus_tensor output = heads_view(stack, sublayer->context, rows, stack->heads);
     locus_tensor sums = sums_view(stack, sublayer->log_sum_exp, rows);
     locus_attention_options options = options_make(run, sublayer);
-    locus_attention_tensors tensors = {sizeof tensors, &views.query, &views.key, &views.value, &output, &sums};
+    locus_attention_tensors tensors = {sizeof tensors, &views.query, &views.key,
+                                       &views.value,   &output,      run->training ? &sums : NULL};
     const locus_execution execution = locus_execution_in(run->workspace);
     const locus_plan *plan = plan_of(run, sublayer);
     const locus_status status = locus_attention_forward(plan, &options, &tensors, &execution, error);

@@ -58,6 +58,7 @@ locus_status lab_loss_check(const lab_score *score, locus_error *error) {
 lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const lab_stack_position *places, bool training) {
     return (lab_stack_run){.stack = stack,
                            .places = places,
+                           .training = training,
                            .attention_dropout = training ? model->config.attention_dropout : 0.0,
                            .attention_dropout_on = model->config.attention_dropout_on,
                            .watch = model->watch,

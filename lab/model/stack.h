@@ -120,6 +120,7 @@ typedef struct lab_attention_watch {
 typedef struct lab_stack_run {
     lab_stack *stack;
     const lab_stack_position *places; /* by lab_sublayer.encoding; NULL if `kept` is given */
+    bool training;                    /* a backward follows, which reads what attentions summed */
     double attention_dropout;
     locus_dropout attention_dropout_on;
     const lab_attention_watch *watch; /* NULL: nobody looks */

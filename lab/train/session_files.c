@@ -103,7 +103,10 @@ static locus_status write_files(lab_session *session, const lab_checkpoint *chec
     int64_t peak = lab_peak_bytes();
     session->state.peak_bytes = peak > session->state.peak_bytes ? peak : session->state.peak_bytes;
     session->state.wall_seconds = session->base_wall + lab_seconds() - session->began;
-    locus_status status = lab_checkpoint_write(checkpoint, &session->config, source, session->last_path, error);
+    /* metrics of its steps are on the disk before it is */
+    locus_status status = lab_session_save_row(session, LAB_RUN_STARTED, error);
+    if (status == LOCUS_OK)
+        status = lab_checkpoint_write(checkpoint, &session->config, source, session->last_path, error);
     if (status == LOCUS_OK && session->best_dirty) {
         const lab_checkpoint kept = {session->model, NULL, NULL, &session->state, best};
         status = lab_best_write(&kept, &session->config, session->best_path, error);

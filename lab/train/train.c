@@ -119,14 +119,20 @@ static locus_status add_metrics(lab_session *session, locus_error *error) {
                               error);
 }
 
-/* One transaction: a step's metrics are there if the run's row says so. */
+/* One transaction: a step's metrics are there if the run's row says so. Nobody waits for the disk: with these metrics a
+ * loss of power takes the steps that they were measured at, all since the last checkpoint. */
 static locus_status store_metrics(lab_session *session, locus_error *error) {
-    locus_status status = lab_store_begin(session->store, error);
+    locus_status status = lab_store_lasting(session->store, false, error);
     if (status == LOCUS_OK)
-        status = add_metrics(session, error);
+        status = lab_store_begin(session->store, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = add_metrics(session, error);
     if (status == LOCUS_OK)
         status = lab_session_save_row(session, LAB_RUN_STARTED, error);
-    return lab_store_end(session->store, status, error);
+    status = lab_store_end(session->store, status, error);
+    const locus_status lasting = lab_store_lasting(session->store, true, status == LOCUS_OK ? error : NULL);
+    return status == LOCUS_OK ? lasting : status;
 }
 
 static locus_status record(lab_session *session, locus_error *error) {

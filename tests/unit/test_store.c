@@ -372,12 +372,28 @@ static void test_locked(void **state) {
     lab_store_close(&store);
 }
 
+/* Commits wait for the disk (2, FULL) but where somebody said that they need not (1, NORMAL). */
+static void test_lasting(void **state) {
+    (void)state;
+    static const int64_t expected[] = {2, 1, 2};
+    lab_store *store = open_store();
+    for (size_t i = 0; i < 3; i++) {
+        int64_t waits;
+        if (i > 0)
+            assert_int_equal(lab_store_lasting(store, i == 2, NULL), LOCUS_OK);
+        assert_int_equal(lab_store_integer(store, "PRAGMA synchronous", &waits, NULL), LOCUS_OK);
+        assert_int_equal(waits, expected[i]);
+    }
+    lab_store_close(&store);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_filter, setup, teardown),
         cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
         cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lasting, setup, teardown),
         cmocka_unit_test_setup_teardown(test_locked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reading, setup, teardown),
     };

@@ -128,6 +128,9 @@ locus_status lab_store_scores(lab_store *store, const char *set, const char *nam
 locus_status lab_store_begin(lab_store *store, locus_error *error); /* group writes */
 locus_status lab_store_commit(lab_store *store, locus_error *error);
 void lab_store_rollback(lab_store *store); /* after a failure between the two */
+/* Whether a commit returns once it is on the disk, as in a store that has just been opened, or once the system has it:
+ * a loss of power takes such commits, up to the next one of the other kind, a kill takes none. Outside of groups. */
+locus_status lab_store_lasting(lab_store *store, bool lasting, locus_error *error);
 /* What comes of a group that fared so: OK is committed, else all is rolled back. */
 locus_status lab_store_end(lab_store *store, locus_status status, locus_error *error);
 

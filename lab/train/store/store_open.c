@@ -215,7 +215,7 @@ static locus_status open_database(lab_store *store, bool reading, locus_error *e
     code = set_up(store->database);
     status = code == SQLITE_OK ? check_schema(store, false, error) : lab_store_fail(store, code, error);
     status = status == LOCUS_OK ? use_log(store, error) : status;
-    status = status == LOCUS_OK ? lab_store_execute(store, "PRAGMA synchronous = FULL", error) : status;
+    status = status == LOCUS_OK ? lab_store_lasting(store, true, error) : status;
     status = status == LOCUS_OK ? check_pages(store, error) : status;
     status = status == LOCUS_OK ? add_missing(store, reading, error) : status;
     status = status == LOCUS_OK ? lab_store_execute(store, "PRAGMA foreign_keys = ON", error) : status;

@@ -114,6 +114,10 @@ locus_status lab_store_begin(lab_store *store, locus_error *error) {
     return lab_store_execute(store, "BEGIN IMMEDIATE", error);
 }
 
+locus_status lab_store_lasting(lab_store *store, bool lasting, locus_error *error) {
+    return lab_store_execute(store, lasting ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", error);
+}
+
 locus_status lab_store_commit(lab_store *store, locus_error *error) {
     locus_status status = lab_store_execute(store, "COMMIT", error);
     if (status != LOCUS_OK)
