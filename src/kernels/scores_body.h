@@ -129,7 +129,8 @@ SIMD void dots_reduce(vreal sum[], real out[]) {
 /* Rows [first, first + height) of x, a constant 1, 2 or 4, against the DOTS_TILE / height rows from `row` on. Each of
  * these is read once, from end to end before the next one: rows that follow one another come from memory as fast as it
  * can be read, all of them a vector at a time by half of that. Without vectors arithmetic is what takes time, and all
- * rows' chains go on together. Past the last row that is taken again, so that a product does not depend on its place. */
+ * rows' chains go on together. Past the last row that is taken again, so that a product does not depend on its
+ * place. */
 SIMD void dots_tile(const dots_block *b, size_t first, size_t row, const size_t height) {
     const size_t together = LANES == 1 ? DOTS_TILE / height : 1;
     const size_t width = DOTS_TILE / height, left = b->count - row < width ? b->count - row : width;

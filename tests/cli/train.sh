@@ -146,7 +146,7 @@ done
 [ "$("$locus" generate 1 | grep -c '^input')" = 3 ] || fail "how many are generated: $("$locus" generate 1)"
 refuses 2 "'7' is no symbol" "$locus" generate first --input "1 7"
 refuses 2 "empty" "$locus" generate first --input " "
-refuses 2 "one of them" "$locus" generate first --input "1" -n 3
+refuses 2 "leave out --n" "$locus" generate first --input "1" -n 3
 
 # runs
 "$locus" runs | grep -q 'first' || fail "runs does not list it"

@@ -30,13 +30,13 @@ const char *const lab_augmentation_names[] = {"none", "autoaugment", NULL};
 
 _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) == sizeof(unsigned) &&
                    sizeof(lab_norm_place) == sizeof(unsigned) && sizeof(lab_embedding_init) == sizeof(unsigned) &&
-                   sizeof(lab_activation) == sizeof(unsigned) &&
-                   sizeof(lab_survivors) == sizeof(unsigned) && sizeof(lab_order) == sizeof(unsigned) &&
-                   sizeof(lab_tree_paths) == sizeof(unsigned) && sizeof(lab_augmentation) == sizeof(unsigned) &&
-                   sizeof(lab_output_weight) == sizeof(unsigned) && sizeof(lab_pool) == sizeof(unsigned) &&
-                   sizeof(lab_head) == sizeof(unsigned) && sizeof(lab_schedule_kind) == sizeof(unsigned) &&
-                   sizeof(lab_decay_kind) == sizeof(unsigned) && sizeof(lab_position_scale) == sizeof(unsigned) &&
-                   sizeof(lab_logit_scale) == sizeof(unsigned) && sizeof(lab_precision) == sizeof(unsigned),
+                   sizeof(lab_activation) == sizeof(unsigned) && sizeof(lab_survivors) == sizeof(unsigned) &&
+                   sizeof(lab_order) == sizeof(unsigned) && sizeof(lab_tree_paths) == sizeof(unsigned) &&
+                   sizeof(lab_augmentation) == sizeof(unsigned) && sizeof(lab_output_weight) == sizeof(unsigned) &&
+                   sizeof(lab_pool) == sizeof(unsigned) && sizeof(lab_head) == sizeof(unsigned) &&
+                   sizeof(lab_schedule_kind) == sizeof(unsigned) && sizeof(lab_decay_kind) == sizeof(unsigned) &&
+                   sizeof(lab_position_scale) == sizeof(unsigned) && sizeof(lab_logit_scale) == sizeof(unsigned) &&
+                   sizeof(lab_precision) == sizeof(unsigned),
                "enumerations of the configuration are read as unsigned");
 
 #define AT(member) offsetof(lab_train_config, member)

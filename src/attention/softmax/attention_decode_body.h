@@ -94,8 +94,8 @@ static void decode_queries(decode_worker *w, size_t k) {
 
 /* ---- a run of keys ---- */
 
-/* Keys or values `key` … of the head that is chosen, turned. Those of the next run, `next` of them, are asked for unless
- * they follow in memory: there the processor reads ahead by itself, and requests stand in its way. */
+/* Keys or values `key` … of the head that is chosen, turned. Those of the next run, `next` of them, are asked for
+ * unless they follow in memory: there the processor reads ahead by itself, and requests stand in its way. */
 static kept_rows decode_run(const decode_worker *w, locus_role role, size_t key, size_t count, size_t next) {
     const lane *l = &w->l;
     const size_t token = l->span.key_first + key, ld = role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value;
