@@ -17,11 +17,15 @@ grep -q 'file(STRINGS include/locus/version.h' CMakeLists.txt || complain "CMake
 grep -q "^input = \"$header\"" pyproject.toml || complain "pyproject.toml does not read $header"
 ! grep -q '^version = ' pyproject.toml || complain "pyproject.toml has a version of its own"
 grep -q "^\.TH LOCUS 1 \"\" \"locus $version\"" man/locus.1 || complain "man/locus.1 is of another version than $version"
-grep -q "^## \[\($version\|Unreleased\)\]" CHANGELOG.md || complain "CHANGELOG.md has no section [$version] or [Unreleased]"
+released=$(sed -n "s/^## \[$version\] - \([0-9-]*\)$/\1/p" CHANGELOG.md)
+[ -n "$released" ] || grep -q '^## \[Unreleased\]' CHANGELOG.md || complain "CHANGELOG.md has no section [$version] or [Unreleased]"
 # Archives of the source leave debian/ to the packages.
 if [ -d debian ]; then
     [ "$(sed -n '1s/^locus (\(.*\)-[0-9]*) .*/\1/p' debian/changelog)" = "$version" ] ||
         complain "debian/changelog begins with another version than $version"
+    packaged=$(sed -n 's/^ -- .*>  //p' debian/changelog | head -1)
+    [ -z "$released" ] || [ "$(LC_ALL=C date -ud "$packaged" +%F)" = "$released" ] ||
+        complain "debian/changelog has another day than CHANGELOG.md, $released"
     grep -q "^Package: liblocus$interface\$" debian/control || complain "debian/control has no package liblocus$interface"
     grep -q "liblocus$interface (= " debian/control || complain "debian/control: liblocus-dev needs liblocus$interface"
     [ -f "debian/liblocus$interface.install" ] || complain "there is no debian/liblocus$interface.install"
