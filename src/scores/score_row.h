@@ -63,7 +63,8 @@ static inline locus_score_call locus_score_before(const locus_score_call *call) 
 }
 static inline bool locus_score_next(const locus_score_call *call, locus_score_call *piece) {
     piece->key_first += piece->count;
-    piece->steps += piece->steps ? piece->count : 0;
+    if (piece->steps)
+        piece->steps += piece->count;
     const size_t left = call->key_first + call->count - piece->key_first;
     piece->count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
     return left > 0;
