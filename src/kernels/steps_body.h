@@ -127,10 +127,11 @@ static void KERNEL(steps_rest)(const steps_piece *piece) {
     if (rest >= shape->D || (piece->source == piece->target && piece->scale == 1))
         return;
     for (ptrdiff_t row = 0; row < (ptrdiff_t)piece->rows; row++)
-        for (ptrdiff_t head = 0; head < (ptrdiff_t)shape->heads; head++)
-            KERNEL(scale)
-    (shape->D - rest, piece->scale, piece->source + row * shape->source_row + head * shape->source_head + rest,
-     piece->target + row * shape->target_row + head * shape->target_head + rest);
+        for (ptrdiff_t head = 0; head < (ptrdiff_t)shape->heads; head++) {
+            const real *source = piece->source + row * shape->source_row + head * shape->source_head;
+            real *target = piece->target + row * shape->target_row + head * shape->target_head;
+            KERNEL(scale)(shape->D - rest, piece->scale, source + rest, target + rest);
+        }
 }
 
 static void KERNEL(rotate_steps)(const locus_rotation_steps *shape, real sign, real scale, const real *base,
