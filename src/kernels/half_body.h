@@ -2,7 +2,7 @@
 /* Half types to floats and back. By LOCUS_SIMD (see simd.h) the table locus_kernels_half_{level} comes
  * out.
  *
- * bfloat16 is integer arithmetic on a float's bits, the same at all levels: the compiler's vectors serve. */
+ * To bfloat16 goes integer arithmetic on a float's bits, the same at all levels: the compiler's vectors serve. */
 #ifndef LOCUS_KERNELS_HALF_BODY_H
 #define LOCUS_KERNELS_HALF_BODY_H
 
@@ -10,6 +10,8 @@
 #include "kernels/simd.h"
 
 #define LOCUS_INSTANCE LOCUS_LEVEL
+
+#include "kernels/half_rows_body.h"
 
 /* What is left of a whole vector goes through one of its own, so that nothing behind the end is touched. */
 static void KERNEL(widen_float16)(size_t n, const uint16_t *x, float *y) {
@@ -35,10 +37,11 @@ static void KERNEL(narrow_float16)(size_t n, const float *x, uint16_t *y) {
 }
 
 static void KERNEL(widen_bfloat16)(size_t n, const uint16_t *x, float *y) {
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t bits = (uint32_t)x[i] << 16;
-        memcpy(y + i, &bits, sizeof bits);
-    }
+    size_t i = 0;
+    for (; i + VF_LANES <= n; i += VF_LANES)
+        vf_store(y + i, vf_load_bfloat16(x + i));
+    if (i < n)
+        vf_store_part(y + i, half_load_part(x + i, n - i), vf_first(n - i));
 }
 
 /* Just under half a step is added, and one more where the bit that stays is odd: a tie then carries into it. */

@@ -148,13 +148,19 @@ LOCUS_KERNEL_TABLE(double, locus_kernels_float64)
  *
  * widen    exact; a signalling NaN may come out quiet.
  * narrow   to nearest, ties to even; above the largest finite number infinity; NaN stays NaN, quiet, with its sign and
- *          the upper bits of its payload. The same bits at all levels. */
+ *          the upper bits of its payload. The same bits at all levels.
+ * dots     as in the table of float, to its bits, of rows that are bfloat16.
+ * sums     out[q] += Σ_i weight[q·ld + i]·rows[i], as gemm makes it of rows that were widened, to its bits. */
 typedef struct locus_kernels_half {
     locus_isa isa;
     void (*widen_float16)(size_t n, const uint16_t *x, float *y);
     void (*widen_bfloat16)(size_t n, const uint16_t *x, float *y);
     void (*narrow_float16)(size_t n, const float *x, uint16_t *y);
     void (*narrow_bfloat16)(size_t n, const float *x, uint16_t *y);
+    void (*dots_bfloat16)(size_t queries, size_t count, size_t n, const float *x, ptrdiff_t ld, const uint16_t *rows,
+                          ptrdiff_t step, float *out, ptrdiff_t ld_out);
+    void (*sums_bfloat16)(size_t queries, size_t count, size_t n, const float *weight, ptrdiff_t ld,
+                          const uint16_t *rows, ptrdiff_t step, float *out, ptrdiff_t ld_out);
 } locus_kernels_half;
 
 /* The tables for the level in use (locus_cpu_isa). Valid before any initialisation. */

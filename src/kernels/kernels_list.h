@@ -39,7 +39,9 @@
     X(widen_float16) \
     X(widen_bfloat16) \
     X(narrow_float16) \
-    X(narrow_bfloat16)
+    X(narrow_bfloat16) \
+    X(dots_bfloat16) \
+    X(sums_bfloat16)
 
 /* Each level that this architecture can have and that is built (cmake/LocusFlags.cmake), lowest first: name of its
  * files, value of locus_isa. */

@@ -7,6 +7,7 @@
 #ifndef LOCUS_KERNELS_SCORES_BODY_H
 #define LOCUS_KERNELS_SCORES_BODY_H
 
+#include "kernels/fold_body.h"
 #include "kernels/softmax_body.h"
 
 #if LOCUS_REAL_BITS == 32
@@ -93,38 +94,12 @@ COMBINED_MAXIMUM(multiply_maximum, v_mul)
 
 /* ---- products of rows with rows ---- */
 
-/* Products of a tile: as many chains as hide the latency of an fma, and whole vectors of them. */
-#define DOTS_TILE ((size_t)(LANES < 8 ? 8 : LANES))
-
 typedef struct dots_block {
     size_t count, n;
     const real *x, *rows;
     ptrdiff_t ld, step, ld_out;
     real *out;
 } dots_block;
-
-/* Two vectors in a row become one, of the sums of neighbouring elements; `width` is a constant. */
-SIMD void dots_fold(vreal sum[], const size_t width) {
-    SIMD_UNROLL
-    for (size_t j = 0; j < width; j++) {
-        vreal even, odd;
-        v_deinterleave(sum[2 * j], sum[2 * j + 1], &even, &odd);
-        sum[j] = v_add(even, odd);
-    }
-}
-
-/* out[j] = Σ sum[j], with half the shuffles of a transposition. */
-SIMD void dots_reduce(vreal sum[], real out[]) {
-    if (LANES >= 2)
-        dots_fold(sum, LANES / 2);
-    if (LANES >= 4)
-        dots_fold(sum, LANES / 4);
-    if (LANES >= 8)
-        dots_fold(sum, LANES / 8);
-    if (LANES >= 16)
-        dots_fold(sum, LANES / 16);
-    v_store(out, sum[0]);
-}
 
 /* Rows [first, first + height) of x, a constant 1, 2 or 4, against the DOTS_TILE / height rows from `row` on. Each of
  * these is read once, from end to end before the next one: rows that follow one another come from memory as fast as it

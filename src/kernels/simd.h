@@ -27,6 +27,7 @@
  *
  *   vf_load_half, vf_store_half         VF_LANES floats from and to IEEE halves, rounded to nearest even; NaN comes out
  *                                       quiet with the upper bits of its payload
+ *   vf_load_bfloat16                    VF_LANES floats from bfloat16
  *
  * Words of 32 bits, vectors `vu` of VU_LANES (a multiple of 4, or 1), for Philox:
  *
@@ -50,11 +51,13 @@
 
 #define SIMD static inline __attribute__((always_inline))
 
-/* Loops over a tile's registers: they only stay in registers once unrolled. */
+/* Loops over a tile's registers: they only stay in registers once unrolled. And loops that code is not worth. */
 #if defined(__clang__)
 #define SIMD_UNROLL _Pragma("clang loop unroll(full)")
+#define SIMD_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define SIMD_UNROLL _Pragma("GCC unroll 16")
+#define SIMD_ROLLED _Pragma("GCC unroll 1")
 #endif
 
 #define LOCUS_JOIN_RAW(a, b) a##b

@@ -167,6 +167,10 @@ SIMD vf vf_load_half(const uint16_t *p) {
     return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 }
 
+SIMD vf vf_load_bfloat16(const uint16_t *p) {
+    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+}
+
 SIMD void vf_store_half(uint16_t *p, vf x) {
     vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(x)));
 }

@@ -182,6 +182,10 @@ SIMD vf vf_load_half(const uint16_t *p) {
     return scalar_from_bits(sign | scalar_bits((float)rest * 0x1p-24f));
 }
 
+SIMD vf vf_load_bfloat16(const uint16_t *p) {
+    return scalar_from_bits((uint32_t)*p << 16);
+}
+
 /* Below 2^−14 the sum with 1/2, whose last bit is 2^−24, rounds: its last 16 bits are the half. A carry out of the
  * largest half gives infinity. */
 SIMD void vf_store_half(uint16_t *p, vf x) {

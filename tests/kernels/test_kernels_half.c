@@ -187,6 +187,54 @@ static void check_ends(widen_kernel *widen, narrow_kernel *narrow) {
     }
 }
 
+/* ---- rows of bfloat16 as they lie ---- */
+
+enum { FEW = 6, MANY = 19, LONG = 150, LD_OUT = MANY + 3 };
+
+/* Numbers of any sign and of many sizes, as bfloat16 and as the floats that these are. */
+static void fill_rows(const locus_kernels_half *kernels, size_t count, size_t n, size_t step, uint16_t *rows,
+                      float *wide) {
+    for (size_t j = 0; j < count; j++) {
+        for (size_t i = 0; i < n; i++)
+            wide[j * LONG + i] = (float)ldexp(test_uniform() - 0.5, (int)(j % 9) - 4);
+        kernels->narrow_bfloat16(n, wide + j * LONG, rows + j * step);
+        kernels->widen_bfloat16(n, rows + j * step, wide + j * LONG);
+    }
+}
+
+static void check_rows_of(const locus_kernels_half *kernels, size_t few, size_t many, size_t n, int placement) {
+    const locus_kernels_float32 *floats = locus_kernels_float32_of(kernels->isa);
+    const size_t step = n + many % 3;
+    static float wide[MANY * LONG], want[FEW * LONG];
+    uint16_t *rows = guard_place(0, ((many - 1) * step + n) * sizeof *rows, placement);
+    float *x = guard_place(1, few * n * sizeof *x, placement);
+    float *weight = guard_place(2, few * many * sizeof *weight, placement);
+    float *product = guard_place(3, ((few - 1) * LD_OUT + many) * sizeof *product, placement);
+    float *sum = guard_place(4, few * n * sizeof *sum, placement);
+    fill_rows(kernels, many, n, step, rows, wide);
+    for (size_t i = 0; i < few * n; i++)
+        x[i] = (float)test_uniform() - 0.5f, sum[i] = want[i] = (float)test_uniform();
+    for (size_t i = 0; i < few * many; i++)
+        weight[i] = (float)test_uniform();
+    floats->gemm(few, n, many, weight, (ptrdiff_t)many, 1, wide, LONG, want, (ptrdiff_t)n, true);
+    kernels->sums_bfloat16(few, many, n, weight, (ptrdiff_t)many, rows, (ptrdiff_t)step, sum, (ptrdiff_t)n);
+    assert_memory_equal(sum, want, few * n * sizeof *want);
+    for (size_t i = 0; i < (few - 1) * LD_OUT + many; i++)
+        product[i] = want[i] = -1;
+    floats->dots(few, many, n, x, (ptrdiff_t)n, wide, LONG, want, LD_OUT);
+    kernels->dots_bfloat16(few, many, n, x, (ptrdiff_t)n, rows, (ptrdiff_t)step, product, LD_OUT);
+    assert_memory_equal(product, want, ((few - 1) * LD_OUT + many) * sizeof *want);
+}
+
+/* To the bits of what is widened first; nothing beside rows, sums and products is touched. */
+static void check_rows(const locus_kernels_half *kernels) {
+    static const size_t lengths[] = {1, 3, 15, 16, 17, 40, 64, 80, 127, 128, 150};
+    for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++)
+        for (size_t few = 1; few <= FEW; few++)
+            for (size_t many = 1; many <= MANY; many++)
+                check_rows_of(kernels, few, many, lengths[l], (int)(many % GUARD_PLACEMENTS));
+}
+
 /* ---- all levels ---- */
 
 static void check_level(locus_isa isa) {
@@ -204,6 +252,7 @@ static void check_level(locus_isa isa) {
     check_lengths(bfloat16, kernels->widen_bfloat16, kernels->narrow_bfloat16);
     check_ends(kernels->widen_float16, kernels->narrow_float16);
     check_ends(kernels->widen_bfloat16, kernels->narrow_bfloat16);
+    check_rows(kernels);
 }
 
 static void test_levels(void **state) {

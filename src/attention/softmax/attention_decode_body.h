@@ -94,27 +94,56 @@ static void decode_queries(decode_worker *w, size_t k) {
 
 /* ---- a run of keys ---- */
 
+/* Whether rows are read as bfloat16, widened in registers only: between a loop that widens a run and one that computes
+ * with it nothing comes from memory. */
+static bool decode_halves(const decode_worker *w, locus_role role) {
+    const lane *l = &w->l;
+    return REAL_DTYPE == LOCUS_FLOAT32 && row_dtype(l, role) == LOCUS_BFLOAT16 && !role_operator(l, role) &&
+           (role == LOCUS_ROLE_KEY ? w->width == 0 : !l->apart);
+}
+
+typedef struct decode_rows {
+    kept_rows wide;
+    const uint16_t *halves; /* or NULL: wide */
+} decode_rows;
+
 /* Keys or values `key` … of the head that is chosen, turned. Those of the next run, `next` of them, are asked for
  * unless they follow in memory: there the processor reads ahead by itself, and requests stand in its way. */
-static kept_rows decode_run(const decode_worker *w, locus_role role, size_t key, size_t count, size_t next) {
+static decode_rows decode_run(const decode_worker *w, locus_role role, size_t key, size_t count, size_t next) {
     const lane *l = &w->l;
     const size_t token = l->span.key_first + key, ld = role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value;
     if (!l->job->rows_follow)
         prefetch_kept(l, role, token + DECODE_RUN, next);
+    if (decode_halves(w, role)) {
+        const attention_view *view = kept_view(l, role);
+        return (decode_rows){{NULL, view->token}, (const uint16_t *)view->data + row_offset(l, view, role, token)};
+    }
     const kept_rows rows = kept_at(l, role, token, count);
     if (!role_operator(l, role))
-        return rows;
+        return (decode_rows){rows, NULL};
     const run r = {role, LOCUS_FORWARD, token, count, 1};
     operate(l, r, rows.data, rows.stride, w->turned, (ptrdiff_t)ld);
-    return (kept_rows){w->turned, (ptrdiff_t)ld};
+    return (decode_rows){{w->turned, (ptrdiff_t)ld}, NULL};
 }
 
-static void decode_products(decode_worker *w, size_t k, size_t count, kept_rows keys, real *score) {
+#if LOCUS_REAL_BITS == 32
+#define DECODE_HALVES(kernel, ...) l->halves->kernel##_bfloat16(__VA_ARGS__)
+#else
+#define DECODE_HALVES(kernel, ...) (void)0
+#endif
+
+static void decode_products(decode_worker *w, size_t k, size_t count, decode_rows rows, real *score) {
     const lane *l = &w->l;
+    const kept_rows keys = rows.wide;
     const size_t dim = l->job->head_dim;
     const ptrdiff_t width = (ptrdiff_t)w->width;
     const real *query = w->query + k * w->rows * l->ld_key;
     score += k * w->rows * ATTENTION_DECODE_PART;
+    if (rows.halves) {
+        DECODE_HALVES(dots, w->rows, count, dim, query, (ptrdiff_t)l->ld_key, rows.halves, keys.stride, score,
+                      ATTENTION_DECODE_PART);
+        return;
+    }
     if (w->width == 0) {
         l->kernels->dots(w->rows, count, dim, query, (ptrdiff_t)l->ld_key, keys.data, keys.stride, score,
                          ATTENTION_DECODE_PART);
@@ -125,12 +154,20 @@ static void decode_products(decode_worker *w, size_t k, size_t count, kept_rows 
     l->kernels->transpose(count, w->rows, w->products, width, score, ATTENTION_DECODE_PART);
 }
 
-static void decode_sums(decode_worker *w, size_t k, size_t count, kept_rows values, const real *weight) {
+static void decode_sums(decode_worker *w, size_t k, size_t count, decode_rows rows, const real *weight) {
     const lane *l = &w->l;
-    l->kernels->gemm(w->rows, l->job->value_dim, count, weight + k * w->rows * ATTENTION_DECODE_PART,
-                     ATTENTION_DECODE_PART, 1, values.data, values.stride, w->sum + k * w->rows * l->ld_value,
-                     (ptrdiff_t)l->ld_value, true);
+    const kept_rows values = rows.wide;
+    const size_t dim = l->job->value_dim;
+    real *sum = w->sum + k * w->rows * l->ld_value;
+    weight += k * w->rows * ATTENTION_DECODE_PART;
+    if (rows.halves)
+        DECODE_HALVES(sums, w->rows, count, dim, weight, ATTENTION_DECODE_PART, rows.halves, values.stride, sum,
+                      (ptrdiff_t)l->ld_value);
+    else
+        l->kernels->gemm(w->rows, dim, count, weight, ATTENTION_DECODE_PART, 1, values.data, values.stride, sum,
+                         (ptrdiff_t)l->ld_value, true);
 }
+#undef DECODE_HALVES
 
 /* The same with `apart`: keys `key` … of the sequence. */
 static void decode_sums_apart(decode_worker *w, size_t k, size_t key, size_t count, kept_rows values,
@@ -150,11 +187,11 @@ static void decode_walk(decode_worker *w, locus_role role, const attention_item 
             continue;
         for (size_t k = 0; k < w->kv_count; k++) {
             choose_head(&w->l, w->first_kv + k, 0);
-            const kept_rows rows = decode_run(w, role, part->first + first, count, smaller(left, DECODE_RUN));
+            const decode_rows rows = decode_run(w, role, part->first + first, count, smaller(left, DECODE_RUN));
             if (role == LOCUS_ROLE_KEY)
                 decode_products(w, k, count, rows, w->score + first);
             else if (w->l.apart)
-                decode_sums_apart(w, k, part->first + first, count, rows, w->score + first);
+                decode_sums_apart(w, k, part->first + first, count, rows.wide, w->score + first);
             else
                 decode_sums(w, k, count, rows, w->score + first);
         }
