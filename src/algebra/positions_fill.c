@@ -178,17 +178,19 @@ static bool rises_by_one(const int64_t *values, size_t count) {
     return others == 0;
 }
 
-static void reach(locus_position_values *of, int64_t value) {
-    of->minimum = value < of->minimum ? value : of->minimum;
-    of->maximum = value > of->maximum ? value : of->maximum;
-}
-
 /* Extremes, and whether the run goes up by ones: then they stand at its ends. */
 static void measure(locus_position_values *of, locus_positions_run run, size_t s) {
     const int64_t *values = of->values + run.first;
-    of->consecutive[s] = rises_by_one(values, run.count);
-    for (size_t i = 0; i < run.count; i += of->consecutive[s] && i + 1 < run.count ? run.count - 1 : 1)
-        reach(of, values[i]);
+    const bool consecutive = rises_by_one(values, run.count);
+    const size_t step = consecutive && run.count > 1 ? run.count - 1 : 1;
+    int64_t least = of->minimum, most = of->maximum;
+    for (size_t i = 0; i < run.count; i += step) {
+        least = values[i] < least ? values[i] : least;
+        most = values[i] > most ? values[i] : most;
+    }
+    of->consecutive[s] = consecutive;
+    of->minimum = least;
+    of->maximum = most;
 }
 
 static void clear_gaps(const locus_positions *positions, locus_position_values *of) {

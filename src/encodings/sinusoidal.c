@@ -13,6 +13,7 @@
 #include "spec/levels.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { BASE, LAYOUT };
 
@@ -61,21 +62,28 @@ static size_t scratch_bytes(const locus_embedding *embedding, locus_dtype dtype)
     return 2 * LOCUS_EMBEDDING_ROWS * own->sinusoidal->fine.rates.pairs * locus_dtype_size(dtype);
 }
 
-/* Where the sine and the cosine of pair i go. */
+/* y is x, or shares nothing with it: with x in it already, nothing else is y, and the loops become vectors. */
 #define ADD_ROWS(real) \
+    static void add_row_##real(size_t pairs, bool concatenated, real sign, const real *restrict cosine, \
+                               const real *restrict sine, real *restrict y) { \
+        for (size_t i = 0; concatenated && i < pairs; i++) { \
+            y[i] += sign * sine[i]; \
+            y[pairs + i] += sign * cosine[i]; \
+        } \
+        for (size_t i = 0; !concatenated && i < pairs; i++) { \
+            y[2 * i] += sign * sine[i]; \
+            y[2 * i + 1] += sign * cosine[i]; \
+        } \
+    } \
     static void add_##real(const locus_sinusoidal *own, const locus_embedding_call *call, const real *cosine, \
                            const real *sine) { \
-        const size_t pairs = own->fine.rates.pairs, step = own->concatenated ? 1 : 2; \
-        const size_t second = own->concatenated ? pairs : 1; \
-        const real sign = (real)call->sign; \
+        const size_t pairs = own->fine.rates.pairs; \
         for (size_t t = 0; t < call->count; t++) { \
             const real *x = (const real *)call->x + (ptrdiff_t)t * call->x_stride; \
             real *y = (real *)call->y + (ptrdiff_t)t * call->y_stride; \
-            const real *c = cosine + t * pairs, *s = sine + t * pairs; \
-            for (size_t i = 0; i < pairs; i++) { \
-                y[i * step] = x[i * step] + sign * s[i]; \
-                y[i * step + second] = x[i * step + second] + sign * c[i]; \
-            } \
+            if (x != y) \
+                memcpy(y, x, 2 * pairs * sizeof *y); \
+            add_row_##real(pairs, own->concatenated, (real)call->sign, cosine + t * pairs, sine + t * pairs, y); \
         } \
     }
 ADD_ROWS(float)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See angle_table.h. Coarse rows are themselves products of two levels (4096 and 64 positions): two roundings more, far
- * below float's and at double's own. Fixed frequencies and long tables share both factors, which replaces a cosine and
- * a sine by a complex product; short tables make them where they are wanted, to the same bits.
+ * below float's and at double's own. Fixed frequencies, once a plan wants it, and long tables share both factors, which
+ * replaces a cosine and a sine by a complex product; short tables make them where they are wanted, to the same bits.
  *
  * A cache places a few new tokens again and again: of 64 positions in a row all but the first find their coarse row
  * among those of the time before (locus_placement.held). */
@@ -76,38 +76,53 @@ static void product_row(size_t pairs, const double *a, const double *b, double *
 
 /* ---- fine ---- */
 
+/* Blocks that nobody made, that a thread makes, that all may read. */
+enum { BLOCKS_NONE, BLOCKS_BUSY, BLOCKS_MADE };
+
 typedef struct locus_fine_job {
     const locus_angle_rates *rates;
-    double *rows, *blocks;
+    int64_t apart; /* positions from one row to the next */
+    double *rows;  /* [tables, 64, pairs, 2] */
 } locus_fine_job;
 
-static void fill_fine(void *context, size_t index, size_t worker) {
+static void fill_table(void *context, size_t index, size_t worker) {
     const locus_fine_job *job = context;
     (void)worker;
-    for (size_t f = 0; f < LOCUS_FINE; f++)
-        angle_row(job->rates, index, (int64_t)f, job->rows + (index * LOCUS_FINE + f) * job->rates->pairs * 2);
-}
-
-static void fill_blocks(void *context, size_t index, size_t worker) {
-    const locus_fine_job *job = context;
-    const size_t pairs = job->rates->pairs;
-    (void)worker;
-    for (size_t c = 0; c < LOCUS_FINE; c++)
-        angle_row(job->rates, index, (int64_t)(c * LOCUS_FINE), job->blocks + (index * LOCUS_FINE + c) * pairs * 2);
+    for (size_t i = 0; i < LOCUS_FINE; i++)
+        angle_row(job->rates, index, (int64_t)i * job->apart,
+                  job->rows + (index * LOCUS_FINE + i) * job->rates->pairs * 2);
 }
 
 locus_status locus_angle_fine_make(locus_angle_fine *fine, const locus_angle_rates *rates, locus_owned *memory,
                                    locus_error *error) {
     const size_t elements = rates->tables * LOCUS_FINE * rates->pairs * 2;
-    locus_fine_job job = {.rates = rates, .rows = locus_owned_take(memory, elements, sizeof *job.rows)};
-    job.blocks = rates->fixed ? locus_owned_take(memory, elements, sizeof *job.blocks) : NULL;
-    if (!job.rows || (rates->fixed && !job.blocks))
+    locus_fine_job job = {rates, 1, locus_owned_take(memory, elements, sizeof *job.rows)};
+    locus_angle_blocks *blocks = rates->fixed ? locus_owned_get(memory, 1, sizeof *blocks) : NULL;
+    if (blocks) {
+        atomic_init(&blocks->state, BLOCKS_NONE);
+        blocks->rows = locus_owned_take(memory, elements, sizeof *blocks->rows);
+    }
+    if (!job.rows || (rates->fixed && (!blocks || !blocks->rows)))
         return locus_owned_fail(error, elements, sizeof *job.rows);
-    locus_parallel_for(rates->tables, fill_fine, &job);
-    if (rates->fixed)
-        locus_parallel_for(rates->tables, fill_blocks, &job);
-    *fine = (locus_angle_fine){.rates = *rates, .fine = job.rows, .blocks = job.blocks};
+    locus_parallel_for(rates->tables, fill_table, &job);
+    *fine = (locus_angle_fine){.rates = *rates, .fine = job.rows, .blocks = blocks};
     return LOCUS_OK;
+}
+
+static bool has_blocks(const locus_angle_fine *base) {
+    return base->blocks && atomic_load(&base->blocks->state) == BLOCKS_MADE;
+}
+
+/* The same, made now if nobody did: not while another thread makes them, nor in a cancelled call. The caller then makes
+ * what it needs, to the same bits. */
+static bool make_blocks(const locus_angle_fine *base) {
+    int none = BLOCKS_NONE;
+    if (!base->blocks || has_blocks(base) || !atomic_compare_exchange_strong(&base->blocks->state, &none, BLOCKS_BUSY))
+        return has_blocks(base);
+    locus_fine_job job = {&base->rates, LOCUS_FINE, base->blocks->rows};
+    locus_parallel_for(base->rates.tables, fill_table, &job);
+    atomic_store(&base->blocks->state, locus_call_cancelled() ? BLOCKS_NONE : BLOCKS_MADE);
+    return has_blocks(base);
 }
 
 /* Steps in the order of a token's row, all heads of one side by side; eighths close together, which far apart would
@@ -142,18 +157,8 @@ typedef struct locus_coarse_job {
     double *rows;                       /* [tables, count, pairs, 2] */
     double *anchors;                    /* [tables, pieces, pairs, 2] */
     const double *steps;                /* [tables, 64, pairs, 2] of 64·f·θ, or NULL */
-    double *made_steps;                 /* the same, if they are made here */
     const struct locus_held_rows *held; /* or NULL */
 } locus_coarse_job;
-
-static void fill_steps(void *context, size_t index, size_t worker) {
-    const locus_coarse_job *job = context;
-    size_t pairs = job->base->rates.pairs;
-    (void)worker;
-    for (size_t f = 0; f < LOCUS_FINE; f++)
-        angle_row(&job->base->rates, index, (int64_t)(f * LOCUS_FINE),
-                  job->made_steps + (index * LOCUS_FINE + f) * pairs * 2);
-}
 
 /* ---- rows that a cache holds ---- */
 
@@ -232,18 +237,18 @@ static void make_row(const locus_coarse_job *job, size_t table, int64_t block, i
     const locus_angle_rates *rates = &job->base->rates;
     const size_t pairs = rates->pairs;
     const int64_t from = anchor_of(block), step = block - from;
-    if (job->base->blocks && from == 0) {
-        memcpy(row, job->base->blocks + (table * LOCUS_FINE + (size_t)step) * pairs * 2, 2 * pairs * sizeof *row);
+    const double *turn = job->steps ? job->steps + (table * LOCUS_FINE + (size_t)step) * pairs * 2 : NULL;
+    if (turn && from == 0) {
+        memcpy(row, turn, 2 * pairs * sizeof *row);
         return;
     }
-    if (rates->period > 0) {
+    if (rates->period > 0 || from == 0) {
         angle_row(rates, table, block * LOCUS_FINE, row);
         return;
     }
     if (*anchored != from)
         angle_row(rates, table, from * LOCUS_FINE, anchor);
     *anchored = from;
-    const double *turn = job->steps ? job->steps + (table * LOCUS_FINE + (size_t)step) * pairs * 2 : NULL;
     if (step == 0) {
         memcpy(row, anchor, 2 * pairs * sizeof *row);
         return;
@@ -301,15 +306,17 @@ static bool are_first_blocks(const locus_placement *placement) {
 static locus_status run_job(locus_coarse_job *job, locus_owned *passing, locus_error *error) {
     const locus_angle_rates *rates = &job->base->rates;
     const size_t tables = rates->tables, row = rates->pairs * 2;
-    const bool makes = !job->base->blocks && job->count > MANY && !job->reals && rates->period == 0;
-    const size_t steps = makes ? tables * LOCUS_FINE * row : 0;
+    const bool many = job->count > MANY && !job->reals && rates->period == 0;
+    const bool made = many ? make_blocks(job->base) : has_blocks(job->base);
+    const size_t elements = many && !made ? tables * LOCUS_FINE * row : 0;
+    locus_fine_job steps = {rates, LOCUS_FINE, NULL};
     job->anchors = locus_owned_take(passing, tables * job->pieces * row, sizeof *job->anchors);
-    job->made_steps = makes ? locus_owned_take(passing, steps, sizeof *job->made_steps) : NULL;
-    if (!job->anchors || (makes && !job->made_steps))
-        return locus_owned_fail(error, steps, sizeof *job->made_steps);
-    job->steps = makes ? job->made_steps : job->base->blocks;
-    if (makes)
-        locus_parallel_for(tables, fill_steps, job);
+    steps.rows = elements > 0 ? locus_owned_take(passing, elements, sizeof *steps.rows) : NULL;
+    if (!job->anchors || (elements > 0 && !steps.rows))
+        return locus_owned_fail(error, elements, sizeof *steps.rows);
+    if (elements > 0)
+        locus_parallel_for(tables, fill_table, &steps);
+    job->steps = made ? job->base->blocks->rows : steps.rows;
     locus_parallel_for(tables * job->pieces, fill_coarse, job);
     return locus_call_check(error); /* rows that a cancelled loop left out may not be held */
 }
@@ -317,8 +324,8 @@ static locus_status run_job(locus_coarse_job *job, locus_owned *passing, locus_e
 locus_status locus_angle_table_create(locus_angle_table *table, const locus_angle_fine *base,
                                       const locus_placement *placement, locus_owned *memory, locus_error *error) {
     const size_t tables = base->rates.tables, pairs = base->rates.pairs, count = placement->coarse_count;
-    if (base->blocks && are_first_blocks(placement)) {
-        *table = (locus_angle_table){base, LOCUS_FINE, base->blocks};
+    if (base->blocks && are_first_blocks(placement) && make_blocks(base)) {
+        *table = (locus_angle_table){base, LOCUS_FINE, base->blocks->rows};
         return LOCUS_OK;
     }
     locus_held_rows *held = held_rows(base, placement);

@@ -11,7 +11,8 @@
  *   fine    [tables, 64, pairs] (cos, sin)             belongs to the frequencies: made when parameters are bound
  *   steps   [8, tables, pairs] (cos, sin) floats       rows f < 8 of fine, rounded
  *   eighths [tables, 8, pairs] (cos, sin)              rows f = 0, 8, … 56 of fine, side by side
- *   blocks  [tables, 64, pairs] (cos, sin)             the coarse rows of c = 0 … 63, if the frequencies are fixed
+ *   blocks  [tables, 64, pairs] (cos, sin)             the coarse rows of c = 0 … 63, if the frequencies are fixed:
+ *                                                      made for the first plan that wants them
  *   coarse  [tables, coarse_count, pairs] (cos, sin)   belongs to positions: made with the plan, or `blocks` themselves
  *
  * A row depends on its position alone, never on the plan around it: a key that was turned when it was new has the bits
@@ -20,6 +21,8 @@
 #define LOCUS_ANGLE_TABLE_H
 
 #include "spec/placement.h"
+
+#include <stdatomic.h>
 
 #define LOCUS_STEPS 8 /* more would push the data out of the first cache */
 
@@ -33,12 +36,18 @@ typedef struct locus_angle_rates {
     bool fixed;               /* nobody learns them: what is made once serves many plans */
 } locus_angle_rates;
 
+/* Any number of threads may want them at once. */
+typedef struct locus_angle_blocks {
+    atomic_int state; /* see angle_table.c */
+    double *rows;     /* [tables, 64, pairs, 2]: 64·c·θ */
+} locus_angle_blocks;
+
 typedef struct locus_angle_fine {
     locus_angle_rates rates;
-    const double *fine;    /* [tables, 64, pairs, 2]: f·θ */
-    const double *blocks;  /* [tables, 64, pairs, 2]: 64·c·θ; NULL unless the rates are fixed */
-    const double *eighths; /* [tables, 8, pairs, 2]; this and steps by locus_angle_steps_make, else NULL */
-    const float *steps;    /* [8, tables, pairs, 2] */
+    const double *fine;         /* [tables, 64, pairs, 2]: f·θ */
+    locus_angle_blocks *blocks; /* NULL unless the rates are fixed */
+    const double *eighths;      /* [tables, 8, pairs, 2]; this and steps by locus_angle_steps_make, else NULL */
+    const float *steps;         /* [8, tables, pairs, 2] */
 } locus_angle_fine;
 
 typedef struct locus_angle_table {

@@ -437,6 +437,60 @@ static uint64_t does(const kinds_world *world, const locus_binding *binding) {
     return print;
 }
 
+typedef struct meanwhile {
+    const kinds_world *world;
+    const locus_binding *binding;
+    size_t asked, at; /* at which question another plan is made and used */
+    uint64_t print;
+} meanwhile;
+
+static int32_t plan_meanwhile(void *context) {
+    meanwhile *m = context;
+    if (++m->asked == m->at)
+        m->print = does(m->world, m->binding);
+    return 0;
+}
+
+/* A binding's first plan, and another one in the midst of it: what the binding keeps for all of its plans is half
+ * made then. */
+static void a_first_plan_while_another_is_made(void **state) {
+    static const size_t lengths[] = {130};
+    kinds_case test;
+    kinds_world world;
+    size_t within = 0;
+    (void)state;
+    hands_subject(0, &test);
+    test.spec = "rope(pairs=half) + alibi";
+    test.sequences = 1;
+    test.query_lengths = lengths;
+    kinds_make(&world, &test);
+    const uint64_t print = does(&world, world.binding);
+    for (bool asked = true; asked;) {
+        const plan_subject subject = {world.encoding, world.shape, world.T, world.N};
+        meanwhile m = {.world = &world, .at = within + 1};
+        locus_execution execution = locus_execution_default();
+        locus_binding *binding = NULL;
+        locus_plan *plan = NULL;
+        locus_plan_options options = locus_plan_options_default();
+        options.execution = &execution;
+        execution.cancelled = plan_meanwhile;
+        execution.context = &m;
+        assert_int_equal(
+            locus_binding_create(&binding, world.encoding, &world.shape, world.values, world.parameter_count, NULL),
+            LOCUS_OK);
+        m.binding = binding;
+        assert_int_equal(locus_plan_create_with(&plan, binding, world.queries, world.keys, &options, NULL), LOCUS_OK);
+        assert_int_equal(plan_fingerprint(plan, &subject), print);
+        asked = m.asked >= m.at;
+        within += asked;
+        assert_true(!asked || m.print == print);
+        locus_plan_destroy(&plan);
+        locus_binding_destroy(&binding);
+    }
+    assert_true(within > 1);
+    kinds_free(&world);
+}
+
 /* Values, and what is bound to them, by the process's defaults. */
 static uint64_t values_and_work(const kinds_world *world) {
     locus_binding *binding = NULL;
@@ -599,6 +653,7 @@ int main(void) {
         cmocka_unit_test(another_thread_cancels),
         cmocka_unit_test(rounds_can_be_cancelled),
         cmocka_unit_test(plans_can_be_cancelled),
+        cmocka_unit_test(a_first_plan_while_another_is_made),
         cmocka_unit_test(bindings_take_an_execution),
         cmocka_unit_test(bindings_can_be_cancelled),
         cmocka_unit_test(senseless_executions_are_refused),
