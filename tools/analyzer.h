@@ -43,6 +43,7 @@ static inline int analyzer_failed(int status) {
 #include <cjson/cJSON.h>
 #define cJSON_IsNumber(item) ((item) != NULL && cJSON_IsNumber(item))
 #define cJSON_IsString(item) ((item) != NULL && cJSON_IsString(item))
+#define cJSON_IsObject(item) ((item) != NULL && cJSON_IsObject(item))
 #define cJSON_IsArray(item) ((item) != NULL && cJSON_IsArray(item))
 #endif
 
