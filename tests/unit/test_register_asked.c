@@ -379,7 +379,8 @@ static void test_many_places(void **state) {
     expect_turns(&turns, "own-many-matrices", 3, 3);
 }
 
-/* Options as callbacks see them: canonical text, number (of a choice its index, NaN where it is off or not given), list. */
+/* Options as callbacks see them: canonical text, number (of a choice its index, NaN where it is off or not given),
+ * list. */
 static locus_status hear_options(const locus_extension_batch *batch, double *values, locus_error *error) {
     size_t at = 0;
     for (size_t i = 0; i < batch->option_count; i++) {
