@@ -364,12 +364,14 @@ static int settle_format(cli_arguments *arguments) {
     if (of_json == SIZE_MAX || of_format == SIZE_MAX)
         return 0;
     cli_given *json = &arguments->values[of_json], *format = &arguments->values[of_format];
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): what is given has a text
     if (json->given && format->given && strcmp(format->text, "json") != 0) {
         return cli_usage_error("%s: --json and --format %s: one of them, please", arguments->command->name,
                                format->text);
     }
     if (json->given)
         format->text = "json";
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): what is not given has its default
     json->given = strcmp(format->text, "json") == 0;
     cli_form = (lab_table_format)cli_choice(arguments, "format");
     return 0;

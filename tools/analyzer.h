@@ -38,4 +38,13 @@ static inline int analyzer_failed(int status) {
 #define cli_error_in(...) analyzer_failed(cli_error_in(__VA_ARGS__))
 #endif
 
+/* Nothing is no value of any kind. */
+#if __has_include(<cjson/cJSON.h>)
+#include <cjson/cJSON.h>
+#define cJSON_IsNumber(item) ((item) != NULL && cJSON_IsNumber(item))
+#define cJSON_IsString(item) ((item) != NULL && cJSON_IsString(item))
+#define cJSON_IsObject(item) ((item) != NULL && cJSON_IsObject(item))
+#define cJSON_IsArray(item) ((item) != NULL && cJSON_IsArray(item))
+#endif
+
 #endif

@@ -44,9 +44,9 @@ def listed_tests(build):
 
 
 def program_of(test):
-    """The binary whose coverage a test shows: the test itself, or for a script the program `locus`."""
-    command = test["command"][0]
-    return command if str(BUILD) in command else str(BUILD / "locus")
+    """The binary whose coverage a test shows: the test itself, or what a script is given, otherwise the program `locus`."""
+    built = [word for word in test["command"] if word.startswith(str(BUILD)) and os.access(word, os.X_OK) and os.path.isfile(word)]
+    return built[0] if built else str(BUILD / "locus")
 
 
 def run_test(test, profiles):
@@ -134,7 +134,8 @@ def main():
     lines, reached, failures = collections.defaultdict(set), collections.defaultdict(set), 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for number, (test, (status, output, files)) in enumerate(zip(tests, pool.map(measure, tests)), 1):
-            if status not in (0, 77):
+            # Where allocations and calls are made to fail, the profile's own do, and say so.
+            if status not in (0, 77) and "faults" not in test["labels"]:
                 failures += 1
                 print(f"coverage: {test['name']} ended with {status}\n{output.decode(errors='replace')}", file=sys.stderr)
             for path, numbers in files.items():

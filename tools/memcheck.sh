@@ -6,6 +6,7 @@
 # usage: [LOCUS=PROGRAM] tools/memcheck.sh [short]
 set -eu
 cd "$(dirname "$0")/.."
+source=$PWD
 locus=${LOCUS:-$PWD/build/release/locus}
 if ! command -v valgrind >/dev/null 2>&1; then
     echo 'skipped: there is no valgrind'
@@ -56,6 +57,18 @@ for i in 1 2 3 4 5; do
 done
 { record 0 B; record 1 Q; record 2 d; record 3 m; } >images/test_batch.bin
 awk 'BEGIN { for (i = 0; i < 300; i++) printf "the %d of a %s;\n", i * i % 97, i % 3 ? "cat" : "dog" }' >plain.txt
+awk 'BEGIN { for (i = 0; i < 40; i++) printf "w%d v%d\t%s\n", i % 7, i % 5, (i % 7 > 2 ? "up" : "down") }' >labelled.tsv
+awk 'BEGIN { for (i = 0; i < 40; i++) printf "{\"input_text\": \"a%dé\", \"target_text\": \"%db\"}\n", i, i % 7 }' >pairs.jsonl
+for class in red green; do
+    mkdir -p pictures/$class
+    for i in 0 1 2 3 4 5 6 7 8 9; do
+        awk -v i=$i 'BEGIN { print "P3 6 5 255"; for (p = 0; p < 90; p++) print 9 * i + p }' >pictures/$class/$i.ppm
+    done
+done
+mkdir encoder
+cp "$source"/tests/golden/bert_plain.safetensors encoder/model.safetensors
+cp "$source"/tests/golden/bert_plain.json encoder/config.json
+printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' 0 1 2 3 4 5 6 7 8 9 '[' ']' '(' ')' min max med sm >encoder/vocab.txt
 
 # shellcheck disable=SC2086 # lists of options
 {
@@ -67,6 +80,14 @@ awk 'BEGIN { for (i = 0; i < 300; i++) printf "the %d of a %s;\n", i * i % 97, i
     check data make text --train-text plain.txt -o tokens --quiet
     train text 'cope' --sequence 24 --data tokens $few
     train listops 'learned(size=64)' --expression-depth 3 --shortest 2 --longest 20 --train-samples 20 $few
+    check train --task listops --encoding rope --pretrained encoder --expression-depth 3 --arguments 2 --shortest 3 \
+        --longest 7 --train-samples 20 $few --threads 1 --store listops/runs.db --name tuned --quiet
+    train classify rope --data labelled.tsv --batch 4 --steps 4 --evaluate-every 2
+    train pairs 'algebraic(group=seq)' --data pairs.jsonl --tokens characters --greedy-samples 2 --batch 4 --steps 4 \
+        --evaluate-every 2
+    train images 'rope(axes=2)' --data pictures --side 5 --batch 4 --epochs 2
+    train reverse rope $words --steps 4 --evaluate-every 2
+    train copy rope $words --steps 4 --evaluate-every 2 --store reverse/runs.db --name begun --init-from one
 }
 check generate one --store copy/runs.db --input '1 2 3' --threads 1
 check eval one --store tree-ops/runs.db --threads 1

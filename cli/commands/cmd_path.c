@@ -19,8 +19,8 @@ static int read_operands(path_job *job, const cli_arguments *arguments) {
     char *const *words = arguments->operands;
     locus_path **const paths[] = {&job->first, &job->second};
     int status = cli_done_in(words[0], locus_group_parse(words[0], &job->group, &cli_fault));
-    for (size_t i = 1; status == 0 && i < arguments->operand_count; i++)
-        status = cli_done_in(words[i], locus_path_parse(job->group, words[i], paths[i - 1], &cli_fault));
+    for (size_t i = 0; status == 0 && i < 2 && i + 1 < arguments->operand_count; i++)
+        status = cli_done_in(words[i + 1], locus_path_parse(job->group, words[i + 1], paths[i], &cli_fault));
     return status;
 }
 

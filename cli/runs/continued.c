@@ -83,6 +83,8 @@ static int fill(cli_continued *from, lab_train_config *config, const cli_argumen
     *config = from->config;
     config->pretrained = from->config.pretrained_digest != 0 ? from->folder : NULL;
     const int status = check_data(from, config, arguments);
+    if (status != 0)
+        return status;
     config->budget = "custom";
     if (from->config.patience > 0 && from->run.steps_done < from->run.steps_total) {
         return cli_failure("the run '%s' ended because it got no better for long (its patience): going on would end at "
@@ -97,7 +99,7 @@ static int fill(cli_continued *from, lab_train_config *config, const cli_argumen
         config->checkpoint_seconds = (uint64_t)cli_integer(arguments, "checkpoint-seconds");
     if (cli_given_by_user(arguments, "checkpoint-every-minutes"))
         config->checkpoint_seconds = 60 * (uint64_t)cli_integer(arguments, "checkpoint-every-minutes");
-    return status;
+    return 0;
 }
 
 /* Another run than the one that it goes on from, which --restart would throw away. */

@@ -49,6 +49,7 @@ static locus_status make(locus_positions **positions, const lab_position_list *l
     locus_status status = copies && offsets ? LOCUS_OK : lab_fail_memory(error, "positions");
     if (status == LOCUS_OK) {
         for (size_t i = 0; i < tokens; i++)
+            // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a list with positions has them in one form
             memcpy(copies + i * bytes, (const char *)all + (of.first + i / of.repeat) * bytes, bytes);
         for (size_t i = 0; i <= sequences; i++)
             offsets[i] = of.apart ? i : i * tokens;

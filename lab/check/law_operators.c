@@ -89,8 +89,9 @@ static void raise_to_difference(double *most, size_t count, const double *a, con
 }
 
 static void raise_to_identity(double *most, size_t n, const double *A) {
-    for (size_t i = 0; i < n * n; i++)
-        law_raise(most, A[i] - (i / n == i % n));
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            law_raise(most, A[i * n + j] - (i == j));
 }
 
 static void compare_matrices(const law_matrices *m, double *product, double *other, law_operator_errors *errors) {

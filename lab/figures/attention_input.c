@@ -165,11 +165,13 @@ static locus_status name(lab_token_name *names, const lab_attention_request *req
         return name_pieces(names, request->folder, tokens, count, error);
     if (config->task->class->name_tokens != NULL)
         return config->task->class->name_tokens(names, config->task, &options, tokens, count, error);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        const int32_t token = tokens[i]; // NOLINT(clang-analyzer-core.NullDereference): what is counted is there
         if (set->names != NULL)
-            snprintf(names[i].text, sizeof names[i].text, "%.*s", (int)sizeof names[i].text - 1, set->names[tokens[i]]);
+            snprintf(names[i].text, sizeof names[i].text, "%.*s", (int)sizeof names[i].text - 1, set->names[token]);
         else
-            snprintf(names[i].text, sizeof names[i].text, "%d", (int)tokens[i]);
+            snprintf(names[i].text, sizeof names[i].text, "%d", (int)token);
+    }
     return LOCUS_OK;
 }
 

@@ -263,7 +263,7 @@ static locus_status write_caption(caption *own, const locus_path *from, const lo
 
 static void put_caption(const group_figure *figure, const caption *own) {
     double y = TOP + lab_layout_height(&figure->layout) + 26;
-    for (size_t i = 0; i < own->count; i++, y += LINE) {
+    for (size_t i = 0; i < own->count; i++, y += LINE) { // NOLINT(cert-flp30-c): i counts
         lab_draw_text(figure->drawing, (lab_point){LEFT, y}, (lab_label){.size = CAPTION_SIZE, .colour = LAB_INK},
                       own->lines[i]);
     }

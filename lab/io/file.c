@@ -39,6 +39,7 @@ locus_status lab_output_open(lab_output *output, const char *path, locus_error *
         return lab_fail_system(error, "write", path, path[0] ? EISDIR : ENOENT);
     bool direct = exists && !S_ISREG(old.st_mode);
     output->path = strdup(path);
+    // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the output owns it until it is closed or discarded
     locus_status status = output->path ? open_stream(output, direct, error) : lab_fail_memory(error, "a file name");
     if (status != LOCUS_OK)
         lab_output_discard(output);

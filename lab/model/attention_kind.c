@@ -4,6 +4,7 @@
  * is told before a training begins. */
 #include "io/fail.h"
 #include "model/token_positions.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,7 +152,7 @@ locus_status lab_model_attention(lab_model_config *config, const char *text, loc
         status = lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "attention", "the text of an attention is at most %d bytes",
                           LAB_ATTENTION_SIZE - 1);
     if (status == LOCUS_OK)
-        strcpy(config->attention, strcmp(canonical, "softmax") == 0 ? "" : canonical);
+        snprintf(config->attention, sizeof config->attention, "%s", strcmp(canonical, "softmax") == 0 ? "" : canonical);
     locus_attention_kind_destroy(&kind);
     return status;
 }

@@ -88,6 +88,7 @@ static size_t round_ticks(double low, double high, double wanted, bool whole, do
     double step = lab_round_step(high - low, wanted);
     step = whole && step < 1 ? 1 : step;
     size_t count = 0;
+    // NOLINTNEXTLINE(cert-flp30-c): integers
     for (double at = ceil(low / step - 1e-9); at * step <= high + 1e-9 * step && count < MOST_TICKS; at++)
         ticks[count++] = at == 0 ? 0 : at * step;
     return count;
@@ -100,6 +101,7 @@ static size_t decade_ticks(double low, double high, double *ticks) {
     const double *factors = few ? close : wide;
     const size_t factor_count = many ? 1 : few ? sizeof close / sizeof *close : sizeof wide / sizeof *wide;
     size_t count = 0;
+    // NOLINTNEXTLINE(cert-flp30-c,clang-analyzer-security.FloatLoopCounter): integers, some hundred at most
     for (double decade = floor(log10(low)); decade <= ceil(log10(high)); decade++) {
         for (size_t i = 0; i < factor_count && count < MOST_TICKS; i++) {
             const double tick = factors[i] * pow(10, decade);

@@ -111,7 +111,8 @@ void lab_sheet_legend(lab_sheet *sheet, const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_row *row = &section->rows[i];
         const double x = LAB_SHEET_MARGIN + (double)(shown % columns) * (LAB_CHART_WIDTH + GAP);
-        const double y = sheet->top + (double)(shown / columns) * LINE;
+        const size_t line = shown / columns;
+        const double y = sheet->top + (double)line * LINE;
         if (!draws(section, i))
             continue;
         fprintf(sheet->body, "<g transform=\"translate(%g %g)\">", x, y);
@@ -121,7 +122,8 @@ void lab_sheet_legend(lab_sheet *sheet, const lab_summary_section *section) {
         fputs("</text></g>\n", sheet->body);
         shown++;
     }
-    sheet->top += (double)((shown + columns - 1) / columns) * LINE + 12;
+    const size_t lines = (shown + columns - 1) / columns;
+    sheet->top += (double)lines * LINE + 12;
 }
 
 /* ---- costs ---- */

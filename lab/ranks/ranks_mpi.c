@@ -244,6 +244,7 @@ locus_status lab_ranks_mpi(lab_ranks **ranks, const lab_mpi_start *start, locus_
     *ranks = NULL;
     mpi_rank *own = calloc(1, sizeof *own);
     locus_status status = own == NULL ? lab_fail_memory(error, "a rank") : find_plugin(own, start, error);
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): both are there if all went well so far
     if (status == LOCUS_OK && own->plugin->open(&rank, &count, says, sizeof says) != 0)
         status = lab_fail(error, LOCUS_ERROR_IO, "ranks", "%s", says);
     if (status == LOCUS_OK && ((size_t)count != start->count || (size_t)rank != start->rank)) {

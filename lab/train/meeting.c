@@ -39,6 +39,7 @@ static void fill(facts *own, const lab_train_config *config) {
     lab_version_text(own->version, sizeof own->version);
     copy(own->kernels, sizeof own->kernels, locus_isa_name(locus_cpu_isa()));
     own->products = lab_products_level();
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is none only where there is a failure
     copy(own->task, sizeof own->task, config->task->name);
     copy(own->encoding, sizeof own->encoding, config->encoding);
     copy(own->budget, sizeof own->budget, config->budget);

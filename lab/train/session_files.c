@@ -63,10 +63,10 @@ static locus_status prepare_shared(lab_session *session, locus_error *error) {
     status = lab_ranks_agree(session->ranks, status, NULL, error);
     if (status == LOCUS_OK)
         status = share_last(session, first, best, error);
-    if (session->leads) {
+    if (first != room)
         free(first);
+    if (best != room)
         free(best);
-    }
     return lab_ranks_agree(session->ranks, status, NULL, error);
 }
 

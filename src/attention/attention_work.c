@@ -231,6 +231,7 @@ static void share_heads(attention_job *job, size_t sequences) {
         smaller(smaller(ATTENTION_GROUP_CHUNK / (half * job->group), ATTENTION_RUN_HEADS), job->kv_heads);
     const bool shares = job->pass == LOCUS_PASS_FORWARD && job->distances && most > 1 && half >= ATTENTION_RUN_CHUNK;
     const size_t runs = shares ? (job->kv_heads + most - 1) / most : job->kv_heads;
+    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there are heads, so there are runs
     job->schedule.run = (job->kv_heads + runs - 1) / runs;
     job->schedule.chunk = shares ? half : chunk;
 }
@@ -326,8 +327,8 @@ static void limit_decoding(const attention_job *job, const locus_limits *limits,
 /* How many groups of the backward there would be, if they need not be whole. */
 static double most_groups_wanted(const attention_job *job) {
     const size_t slots = job->heads * job->slots.bytes;
-    const double all = (double)((64 + job->kv_heads - 1) / job->kv_heads);
-    return slots > 0 ? fmin(all, fmax(1, (double)SLOT_BYTES_MAX / (double)slots)) : all;
+    const size_t all = (64 + job->kv_heads - 1) / job->kv_heads;
+    return slots > 0 ? fmin((double)all, fmax(1, (double)SLOT_BYTES_MAX / (double)slots)) : (double)all;
 }
 
 /* Groups are closed when they cost as much as one of those wanted. Parts of a sequence cost more than the sequence:

@@ -81,7 +81,8 @@ static void widen(locus_score_term *term, const locus_limits *limits) {
     const double of_queries = (double)limits->queries * (double)limits->longest_key;
     const double of_keys = (double)limits->keys * (double)limits->longest_query;
     const size_t each = own->bound->tables * (sizeof(double) + sizeof(float)) + sizeof(uint32_t) + 3 * sizeof(double);
-    const double pairs = 1 + (of_queries < of_keys ? of_queries : of_keys), fit = (double)(limits->workspace / each);
+    const size_t most = limits->workspace / each;
+    const double pairs = 1 + (of_queries < of_keys ? of_queries : of_keys), fit = (double)most;
     own->cells.rows.cells = own->cells.count = (size_t)(pairs < fit ? pairs : fit);
     own->cells.cell = &listed;
 }

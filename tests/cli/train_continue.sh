@@ -99,3 +99,18 @@ sed -i '$d' labels.tsv
 refuses 1 "'own' cannot be gone on with: .*state.safetensors" "$locus" train --continue own --steps 7 --data labels.tsv --name cut
 [ ! -e runs/cut ] && ! "$locus" runs show cut >/dev/null 2>&1 || fail "a run that never began is in the store"
 "$locus" runs delete own --quiet && [ ! -e runs/own ] || fail "a state stays behind"
+
+# A run that got no better for long, one that is not done, one of another arithmetic.
+"$locus" train --task classify --data labels.tsv --encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 32 --batch 8 --steps 400 \
+    --evaluate-every 2 --patience 1 --schedule constant --rate 0.1 --keep-optimizer --threads 1 --quiet --name patient || fail "patience"
+refuses 2 "data says where they are" "$locus" train --continue patient --steps 5
+refuses 1 "'patient' ended because it got no better for long" "$locus" train --continue patient --steps 5 --data labels.tsv
+cp -R runs edited
+edit() { "${LOCUS_PYTHON:-python3}" -c 'import sqlite3, sys
+with sqlite3.connect("edited/locus.db") as store:
+    assert store.execute("UPDATE run SET " + sys.argv[1] + " WHERE name = ?", ("copy-first",)).rowcount == 1' "$1"; }
+go_on() { "$locus" train --continue copy-first --steps 5 --store edited/locus.db --checkpoint-every-minutes 2 --name more; }
+edit "config = replace(config, '{', '{\"numerics\":9,')" || fail "another arithmetic"
+refuses 1 "'copy-first' was trained by a version whose arithmetic differs" go_on
+edit "state = 2" || fail "a run that is not done"
+refuses 1 "'copy-first' is stopped, not done: its own command goes on with it" go_on

@@ -379,8 +379,71 @@ static void test_many_places(void **state) {
     expect_turns(&turns, "own-many-matrices", 3, 3);
 }
 
+/* Options as callbacks see them: canonical text, number (of a choice its index, NaN where it is off or not given),
+ * list. */
+static locus_status hear_options(const locus_extension_batch *batch, double *values, locus_error *error) {
+    size_t at = 0;
+    for (size_t i = 0; i < batch->option_count; i++) {
+        const locus_extension_option *option = &batch->options[i];
+        at += (size_t)snprintf(heard + at, sizeof heard - at, "%s=%g", option->text,
+                               isnan(option->number) ? -1 : option->number);
+        for (size_t j = 0; j < option->count; j++)
+            at += (size_t)snprintf(heard + at, sizeof heard - at, ",%g", option->list[j]);
+        at += (size_t)snprintf(heard + at, sizeof heard - at, ";");
+    }
+    return constant(batch, values, error);
+}
+
+static void test_options_that_are_heard(void **state) {
+    static const locus_option_info options[] = {
+        {"c", "x|y|z", "y", "a choice", LOCUS_OPTION_CHOICE, 0, 0, false},
+        {"o", "off or number", "off", "a number, or none", LOCUS_OPTION_OFF_OR_NUMBER, 0, 9, false},
+        {"i", "off or integer", "3", "an integer, or none", LOCUS_OPTION_OFF_OR_INTEGER, 0, 9, false},
+        {"n", "numbers", "", "numbers", LOCUS_OPTION_NUMBERS, 0, 9, false}};
+    static const struct {
+        const char *spec, *heard;
+    } cases[] = {{"own-optional", "y=1;off=-1;3=3;=-1;"},
+                 {"own-optional(c=z, o=2.5, i=off, n=1:0.5)", "z=2;2.5=2.5;off=-1;1:0.5=-1,1,0.5;"},
+                 {"own-optional(c=x, o=off, i=9, n=4)", "x=0;off=-1;9=9;4=-1,4;"}};
+    locus_encoding_description optional = plain("own-optional");
+    (void)state;
+    optional.options = options;
+    optional.option_count = sizeof options / sizeof *options;
+    optional.values = hear_options;
+    rig_ok(locus_encoding_register(&optional, error));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scene s;
+        scene_stand(&s, cases[i].spec, rig_positions(NULL, 2), NULL);
+        assert_string_equal(heard, cases[i].heard);
+        scene_close(&s);
+    }
+}
+
+/* What turns values too takes no values that are wider than queries. */
+static void test_wider_values(void **state) {
+    static const locus_extension_parameter w = {sizeof w, "w", 1, {1}, 0.5, 0, LOCUS_CONSTRAINT_NONE};
+    const locus_shape wide = rig_shape(2, 6, 8, 0);
+    locus_encoding_description turns = plain("own-narrow");
+    locus_encoding *encoding = NULL;
+    locus_parameter info = {.size = sizeof info};
+    locus_error failure;
+    (void)state;
+    turns.kind = LOCUS_EXTENSION_ANGLES;
+    turns.flags = LOCUS_EXTENSION_VALUES;
+    turns.parameters = &w;
+    turns.parameter_count = 1;
+    turns.values = many_turns;
+    turns.gradient = many_turns_back;
+    rig_ok(locus_encoding_register(&turns, error));
+    rig_ok(locus_encoding_parse("own-narrow", &encoding, error));
+    assert_int_equal(locus_encoding_parameter(encoding, &wide, 0, &info, &failure), LOCUS_ERROR_SHAPE);
+    assert_string_equal(failure.message, "'own-narrow' acts on values too, which are 8 wide: queries are 6");
+    locus_encoding_destroy(&encoding);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_asked_once), cmocka_unit_test(test_what_is_heard),
-                                       cmocka_unit_test(test_many_places)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_asked_once), cmocka_unit_test(test_what_is_heard), cmocka_unit_test(test_many_places),
+        cmocka_unit_test(test_options_that_are_heard), cmocka_unit_test(test_wider_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

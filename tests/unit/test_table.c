@@ -67,6 +67,18 @@ static void test_csv(void **state) {
            "\"a, b\",alg(seq*tree)|ü?√,,,0.3333333333333333,–\n");
 }
 
+/* A head that a store gave: text, and no more of it than a terminal takes. */
+static void test_named_head(void **state) {
+    (void)state;
+    static const char *const heads[] = {"a\033", ""};
+    lab_table *table = lab_table_create(heads, 2);
+    lab_table_name(table, 1, ">x|y\033[2J\n\302\233z");
+    lab_table_cell(table, "1");
+    lab_table_cell(table, "2");
+    expect_of(table, LAB_TABLE_TEXT, "a?  >x|y?[2J??z\n1   2\n");
+    lab_table_free(table);
+}
+
 static void test_json(void **state) {
     (void)state;
     static const char *const heads[] = {"a", ">b|s"};
@@ -196,6 +208,7 @@ static void test_no_memory_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_text),
                                        cmocka_unit_test(test_csv),
+                                       cmocka_unit_test(test_named_head),
                                        cmocka_unit_test(test_json),
                                        cmocka_unit_test(test_latex),
                                        cmocka_unit_test(test_latex_characters),

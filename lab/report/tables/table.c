@@ -15,11 +15,19 @@ enum { CELL = 1024 };
 
 /* ---- a table's life ---- */
 
+/* Heads may be names that a store gave. */
+static char *fit(const char *text, size_t length) {
+    char *own = strndup(text, length);
+    if (own != NULL)
+        lab_printable(own, "");
+    return own;
+}
+
 static bool name_column(lab_table_column *column, const char *head) {
     column->right = head[0] == '>';
     head += column->right;
     const size_t length = strcspn(head, "|");
-    column->head = strndup(head, length);
+    column->head = fit(head, length);
     column->unit = strdup(head[length] == '|' ? head + length + 1 : "");
     return column->head != NULL && column->unit != NULL;
 }
@@ -40,7 +48,7 @@ void lab_table_name(lab_table *table, size_t column, const char *head) {
     if (table == NULL || column >= table->column_count)
         return;
     free(table->columns[column].head);
-    table->columns[column].head = strdup(head);
+    table->columns[column].head = fit(head, strlen(head));
     table->lost = table->columns[column].head == NULL || table->lost;
 }
 

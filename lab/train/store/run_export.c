@@ -144,6 +144,7 @@ static void put_counted(message *m, unsigned field, const void *data, size_t byt
 static double seconds_of(const char *text) {
     struct tm parts = {0};
     int read = 0;
+    // NOLINTNEXTLINE(cert-err34-c): no field is long enough for a number that is too large
     const int fields = sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
                               &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &read);
     parts.tm_year -= 1900;

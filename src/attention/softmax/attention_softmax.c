@@ -70,6 +70,7 @@ static void begin(attention_job *job, attention_whole *whole, locus_workspace wo
 }
 
 static void backward(attention_job *job, const locus_attention_gradients *gradients) {
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): who asks for a backward gives them
     job->g_bias = locus_attention_bias_of(gradients->bias);
     job->stores_bias =
         job->g_bias.data && locus_attention_bias_alone(&job->g_bias, job->sequences, job->heads,

@@ -20,6 +20,22 @@
     "mkdir data; for i in 1 2 3 4 5; do { record 0 A; record 1 P; record 2 c; record 3 n; } >data/data_batch_$i.bin;" \
     " done\n{ record 0 B; record 1 Q; record 2 d; record 3 m; } >data/test_batch.bin\n"
 
+/* Data of one's own: labelled texts, pairs of texts, pictures of a colour; and an encoder to be fine-tuned. */
+#define LABELLED \
+    "awk 'BEGIN { for (i = 0; i < 60; i++) { n = i * i % 7; printf \"w%d v%d u\\t%s\\n\", n, i % 5, " \
+    "(n > 2 ? \"up\" : \"down\") } }' >all.tsv\n"
+#define PAIRS \
+    "awk 'BEGIN { for (i = 0; i < 60; i++) printf \"{\\\"input_text\\\": \\\"a%dé\\\", \\\"target_text\\\": " \
+    "\\\"%db\\\"}\\n\", i, i % 7 }' >all.jsonl\n"
+#define PICTURES \
+    "for class in red green; do mkdir -p all/$class; for i in 0 1 2 3 4 5 6 7 8 9; do\n" \
+    "awk -v r=$class -v i=$i 'BEGIN { print \"P3 6 5 255\"; for (p = 0; p < 30; p++) print (r == \"red\") * 200 + i, " \
+    "9 * i, p }' >all/$class/$i.ppm; done; done\n"
+#define ENCODER \
+    "mkdir encoder && cp \"$LOCUS_SOURCE\"/tests/golden/bert_plain.safetensors encoder/model.safetensors && cp " \
+    "\"$LOCUS_SOURCE\"/tests/golden/bert_plain.json encoder/config.json && printf '%s\\n' '[PAD]' '[UNK]' '[CLS]' " \
+    "'[SEP]' '[MASK]' 0 1 2 3 4 5 6 7 8 9 '[' ']' '(' ')' min max med sm >encoder/vocab.txt\n"
+
 #define SIZES \
     "--dim", "16", "--heads", "2", "--layers", "1", "--feed-forward", "16", "--threads", "1", "--checkpoint-seconds", \
         "0", "--quiet"
@@ -88,6 +104,54 @@
         .trains = true, .in_short = true \
     }
 #define CASE_TRAIN TRAIN("train", NULL, false)
+#define CASE_CONTINUE \
+    { \
+        .name = "train --continue", .prepare = ONE_RUN_WITH("--keep-optimizer --schedule constant "), \
+        .words = {"train", "--continue",           "one", "--steps",   "8", "--name", \
+                  "two",   "--checkpoint-seconds", "0",   "--threads", "1", "--quiet"}, \
+        .trains = true \
+    }
+#define CASE_BEGIN_FROM \
+    { \
+        .name = "train --init-from", .prepare = ONE_RUN, \
+        .words = {"train",     "--task",      "reverse", "--encoding", "rope", SIZES, \
+                  SHORT_WORDS, "--init-from", "one",     "--name",     "two"}, \
+        .trains = true \
+    }
+#define SMALL_EXPRESSIONS \
+    "--arguments", "2", "--expression-depth", "3", "--shortest", "3", "--longest", "7", "--train-samples", "24"
+#define CASE_FINE_TUNE \
+    { \
+        .name = "train --pretrained", .prepare = ENCODER, \
+        .words = \
+            {"train",           "--task",    "listops", "--encoding",           "rope", "--pretrained", "encoder", \
+             SMALL_EXPRESSIONS, "--threads", "1",       "--checkpoint-seconds", "0",    "--quiet",      DECODER_SIZES, \
+             "--name",          "one"}, \
+        .trains = true \
+    }
+#define OWN_SIZES "--batch", "4", "--steps", "24", "--evaluate-every", "8"
+#define CASE_CLASSIFY \
+    { \
+        .name = "labelled sequences", .prepare = LABELLED, \
+        .words = {"train", "--task", "classify", "--data", "all.tsv", "--encoding", \
+                  "rope",  SIZES,    OWN_SIZES,  "--name", "one"}, \
+        .trains = true \
+    }
+#define CASE_PAIRS \
+    { \
+        .name = "pairs", \
+        .prepare = PAIRS, .words = {"train",    "--task",           "pairs",      "--data", "all.jsonl", \
+                                    "--tokens", "characters",       "--encoding", "rope",   SIZES, \
+                                    OWN_SIZES,  "--greedy-samples", "2",          "--name", "one"}, \
+        .trains = true \
+    }
+#define CASE_PICTURES \
+    { \
+        .name = "pictures", .prepare = PICTURES, \
+        .words = {"train",        "--task", "images",  "--data", "all",      "--side", "5",      "--encoding", \
+                  "rope(axes=2)", SIZES,    "--batch", "4",      "--epochs", "4",      "--name", "one"}, \
+        .trains = true \
+    }
 #define CASE_COMPARE \
     { \
         .name = "compare", .words = {"compare", "--task", "copy", "--encodings", "rope,none", \
@@ -251,10 +315,12 @@ const fault_case fault_allocation_cases[] = {
     CASE_CURVES,
     {.name = "generate", .prepare = ONE_RUN, .words = {"generate", "one", "--input", "1 2 3", "--threads", "1"}},
     CASE_TRAIN,
-    {.name = "train --continue",
-     .prepare = ONE_RUN_WITH("--keep-optimizer --schedule constant "),
-     .words = {"train", "--continue", "one", "--steps", "8", "--name", "two", "--threads", "1", "--quiet"},
-     .trains = true},
+    CASE_CONTINUE,
+    CASE_BEGIN_FROM,
+    CASE_FINE_TUNE,
+    CASE_CLASSIFY,
+    CASE_PAIRS,
+    CASE_PICTURES,
     TRAIN("train: libdnnl", "libdnnl", false),     /* products that are not computed */
     TRAIN("train: libstdc++", "libstdc++", false), /* `new` in oneDNN */
     TRAIN("train: libc", "libc.so", true),         /* texts that a stream loses when it is closed */
@@ -265,8 +331,9 @@ const fault_case fault_allocation_cases[] = {
 };
 
 const fault_case fault_call_cases[] = {
-    CASE_ENCODE, CASE_IMPORT, CASE_DATA,   CASE_TEXT,   CASE_TRAIN,   CASE_EXPORT,    CASE_TAKE_IN,   CASE_MERGE,
-    CASE_FILL,   CASE_AGAIN,  CASE_CURVES, CASE_REPORT, CASE_COMPARE, CASE_REPRODUCE, {.name = NULL},
+    CASE_ENCODE,   CASE_IMPORT,     CASE_DATA,      CASE_TEXT,     CASE_TRAIN,  CASE_EXPORT,   CASE_TAKE_IN,
+    CASE_MERGE,    CASE_FILL,       CASE_AGAIN,     CASE_CURVES,   CASE_REPORT, CASE_COMPARE,  CASE_REPRODUCE,
+    CASE_CONTINUE, CASE_BEGIN_FROM, CASE_FINE_TUNE, CASE_CLASSIFY, CASE_PAIRS,  CASE_PICTURES, {.name = NULL},
 };
 
 const fault_case fault_kill_cases[] = {
@@ -294,6 +361,12 @@ const fault_case fault_kill_cases[] = {
      .words = {"train", "--task", "listops", "--encoding", "rope", SIZES, "--expression-depth", "3", "--shortest", "2",
                "--longest", "20", "--train-samples", "40", DECODER_SIZES, "--name", "one"},
      .trains = true},
+    CASE_CLASSIFY,
+    CASE_PAIRS,
+    CASE_PICTURES,
+    CASE_CONTINUE,
+    CASE_BEGIN_FROM,
+    CASE_FINE_TUNE,
     CASE_EXPORT,
     CASE_TAKE_IN,
     CASE_MERGE,
