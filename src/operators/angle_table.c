@@ -102,7 +102,7 @@ locus_status locus_angle_fine_make(locus_angle_fine *fine, const locus_angle_rat
     locus_fine_job job = {.rates = rates, .rows = locus_owned_take(memory, elements, sizeof *job.rows)};
     job.blocks = rates->fixed ? locus_owned_take(memory, elements, sizeof *job.blocks) : NULL;
     if (!job.rows || (rates->fixed && !job.blocks))
-        return locus_owned_fail(error, elements, sizeof *job.rows);
+        return locus_owned_fail(error);
     locus_parallel_for(rates->tables, fill_fine, &job);
     if (rates->fixed)
         locus_parallel_for(rates->tables, fill_blocks, &job);
@@ -118,7 +118,7 @@ locus_status locus_angle_steps_make(locus_angle_fine *fine, locus_owned *memory,
     float *steps = locus_owned_get(memory, elements, sizeof *steps);
     double *eighths = locus_owned_get(memory, tables * rows * row, sizeof *eighths);
     if (!steps || !eighths)
-        return locus_owned_fail(error, elements, sizeof *eighths);
+        return locus_owned_fail(error);
     for (size_t f = 0; f < LOCUS_STEPS; f++)
         for (size_t i = 0; i < tables * row; i++)
             steps[f * tables * row + i] = (float)fine->fine[(i / row * LOCUS_FINE + f) * row + i % row];
@@ -178,7 +178,7 @@ static locus_status make_held(const void *request, void *table, locus_owned *mem
     const size_t numbers = asked->rates->tables * held->room * asked->rates->pairs * 2;
     held->blocks = locus_owned_get(memory, held->room, sizeof *held->blocks);
     held->rows = locus_owned_get(memory, numbers, sizeof *held->rows);
-    return held->blocks && held->rows ? LOCUS_OK : locus_owned_fail(error, numbers, sizeof *held->rows);
+    return held->blocks && held->rows ? LOCUS_OK : locus_owned_fail(error);
 }
 
 static const locus_table_kind held_kind = {sizeof(locus_held_rows), make_held};
@@ -306,7 +306,7 @@ static locus_status run_job(locus_coarse_job *job, locus_owned *passing, locus_e
     job->anchors = locus_owned_take(passing, tables * job->pieces * row, sizeof *job->anchors);
     job->made_steps = makes ? locus_owned_take(passing, steps, sizeof *job->made_steps) : NULL;
     if (!job->anchors || (makes && !job->made_steps))
-        return locus_owned_fail(error, steps, sizeof *job->made_steps);
+        return locus_owned_fail(error);
     job->steps = makes ? job->made_steps : job->base->blocks;
     if (makes)
         locus_parallel_for(tables, fill_steps, job);
@@ -331,7 +331,7 @@ locus_status locus_angle_table_create(locus_angle_table *table, const locus_angl
     locus_owned passing = {0};
     job.rows = locus_owned_take(memory, tables * count * pairs * 2, sizeof *job.rows);
     if (!job.rows)
-        return locus_owned_fail(error, tables * count * pairs * 2, sizeof *job.rows);
+        return locus_owned_fail(error);
     *table = (locus_angle_table){base, count, job.rows};
     const locus_status status = run_job(&job, placement->held ? memory : &passing, error);
     locus_owned_release(&passing);
