@@ -210,10 +210,43 @@ static void diverging_colours(void **state) {
     assert_int_equal(lab_diverging_colour(INFINITY), 0x144d85);
 }
 
+static void draw_arrow(const lab_point *points, size_t many, double width, const char *name) {
+    locus_error error = {0};
+    lab_drawing *drawing = lab_drawing_create(WIDTH, HEIGHT);
+    assert_non_null(drawing);
+    lab_draw_line(drawing, points, many, (lab_stroke){.colour = BLACK, .width = width, .arrow = true});
+    if (lab_drawing_write(drawing, scratch_path(name), &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    lab_drawing_free(drawing);
+}
+
+/* The line ends where its head begins, however many points lie inside of that; a line shorter than its head stays. */
+static void arrows(void **state) {
+    (void)state;
+    static const struct {
+        size_t first, many;
+        double width;
+        const char *line, *head;
+    } cases[] = {
+        {0, 3, 2, "X", "X"}, {1, 2, 2, "X", "X"}, {0, 5, 2, "X", "X"}, {2, 3, 2, "X", "X"}, {0, 5, 1, "X", "X"}};
+    static const lab_point points[] = {{10, 10}, {60, 10}, {60, 50}, {62, 51}, {63, 51}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = NULL;
+        size_t bytes;
+        draw_arrow(points + cases[i].first, cases[i].many, cases[i].width, "arrow.svg");
+        assert_int_equal(lab_file_read(scratch_path("arrow.svg"), &text, &bytes, NULL), LOCUS_OK);
+        puts(text);
+        free(text);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attentions),         cmocka_unit_test(shapes_of_a_png),
-        cmocka_unit_test(colours_of_series),  cmocka_unit_test(diverging_colours),
-        cmocka_unit_test(labels_are_thinned), cmocka_unit_test(points_of_a_torus_stand_apart)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(attentions),
+                                       cmocka_unit_test(arrows),
+                                       cmocka_unit_test(shapes_of_a_png),
+                                       cmocka_unit_test(colours_of_series),
+                                       cmocka_unit_test(diverging_colours),
+                                       cmocka_unit_test(labels_are_thinned),
+                                       cmocka_unit_test(points_of_a_torus_stand_apart)};
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

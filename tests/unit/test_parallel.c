@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The parallel loop: every piece once, workers never shared, nesting, concurrent callers, other executors, forks. Made
  * to be run under the thread sanitizer as well. */
+#include "core/pool.h"
+
 #include <locus/parallel.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -449,10 +451,22 @@ static void environment_sets_the_threads(void **state) {
         assert_int_equal(threads_of_environment(senseless[i]), all);
 }
 
+/* As many threads as there may be, and one more; none is made before there is work. */
+static void test_most_threads(void **state) {
+    (void)state;
+    const size_t before = locus_threads();
+    assert_int_equal(locus_threads_set(LOCUS_MAX_THREADS), LOCUS_OK);
+    assert_int_equal(locus_threads(), LOCUS_MAX_THREADS);
+    assert_int_equal(locus_threads_set(LOCUS_MAX_THREADS + 1), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_threads(), LOCUS_MAX_THREADS);
+    assert_int_equal(locus_threads_set(before), LOCUS_OK);
+}
+
 int main(int count, char **arguments) {
     if (count > 1 && strcmp(arguments[1], "threads") == 0) /* what threads_of_environment starts */
         return (int)locus_threads();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_most_threads),
         cmocka_unit_test(every_piece_runs_once),
         cmocka_unit_test(many_short_loops_in_a_row),
         cmocka_unit_test(sleepers_wake),
