@@ -275,7 +275,7 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says fold rope --query reals.npy --key wide.npy --heads 1 --head-dim 2 -o x.safetensors
     says fold 'rope(values=on)' --query reals.npy --key reals.npy --value flat.npy --out-projection flat.npy --heads 1 --head-dim 2 -o x.safetensors
     says fold 'roper' --query bias.npy --key bias.npy --value bias.npy --out-projection wide.npy --heads 1 --head-dim 2 -o x.safetensors
-    says check 'shiv-quirk(depth=4, k=4)' --heads 3 --head-dim 4
+    says check 'shiv-quirk(depth=4, k=4)' --heads 6 --head-dim 2
     says fold rope --to algebraic --heads 2 --head-dim 4 -o x.safetensors --params none.safetensors
 
     says plot group seq

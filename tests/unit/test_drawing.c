@@ -223,19 +223,40 @@ static void draw_arrow(const lab_point *points, size_t many, double width, const
 /* The line ends where its head begins, however many points lie inside of that; a line shorter than its head stays. */
 static void arrows(void **state) {
     (void)state;
+    static const lab_point points[] = {{10, 10},
+                                       {60, 10},
+                                       {60, 50},
+                                       {62, 51},
+                                       {63, 51},
+                                       /* the last three are a line whose head reaches back over the two before */
+                                       {60, 10},
+                                       {61, 49},
+                                       {62, 50},
+                                       {60, 50},
+                                       {62, 51},
+                                       {63, 51}};
     static const struct {
         size_t first, many;
         double width;
         const char *line, *head;
     } cases[] = {
-        {0, 3, 2, "X", "X"}, {1, 2, 2, "X", "X"}, {0, 5, 2, "X", "X"}, {2, 3, 2, "X", "X"}, {0, 5, 1, "X", "X"}};
-    static const lab_point points[] = {{10, 10}, {60, 10}, {60, 50}, {62, 51}, {63, 51}};
+        {0, 3, 2, "10.00,10.00 60.00,10.00 60.00,44.12", "60.00,50.00 56.47,41.60 63.53,41.60"},
+        {1, 2, 2, "60.00,10.00 60.00,44.12", "60.00,50.00 56.47,41.60 63.53,41.60"},
+        {0, 5, 2, "10.00,10.00 60.00,10.00 62.57,45.14 62.57,45.14 62.57,45.14", "63.00,51.00 58.87,42.88 65.91,42.36"},
+        {0, 5, 1, "10.00,10.00 60.00,10.00 62.59,45.41 62.59,45.41 62.59,45.41", "63.00,51.00 59.07,43.27 65.77,42.78"},
+        {8, 3, 2, "60.00,50.00 62.00,51.00 63.00,51.00", "63.00,51.00 53.92,51.69 56.15,45.00"},
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = NULL;
+        char *text = NULL, lines[400];
         size_t bytes;
         draw_arrow(points + cases[i].first, cases[i].many, cases[i].width, "arrow.svg");
         assert_int_equal(lab_file_read(scratch_path("arrow.svg"), &text, &bytes, NULL), LOCUS_OK);
-        puts(text);
+        snprintf(lines, sizeof lines,
+                 "<polyline points=\"%s\" fill=\"none\" stroke=\"#000000\" stroke-width=\"%g\"/>\n"
+                 "<polygon points=\"%s\" fill=\"#000000\"/>\n",
+                 cases[i].line, cases[i].width, cases[i].head);
+        if (strstr(text, lines) == NULL)
+            fail_msg("%s has not:\n%s", text, lines);
         free(text);
     }
 }
