@@ -83,7 +83,7 @@ static double *gather(const locus_algebraic_bind *bind, const locus_algebraic_bl
                bind->values[block->slice.tensor] + locus_parameter_slice_at(block->slice, table, 0, block->elements),
                row * sizeof *values);
     if (!values)
-        (void)locus_owned_fail(bind->error, tables * row, sizeof *values);
+        (void)locus_owned_fail(bind->error);
     return values;
 }
 
@@ -119,7 +119,7 @@ static locus_status bind_rotary(const locus_algebraic_bind *bind, const locus_al
                                 const locus_rotary **bound) {
     locus_rotary *rotary = locus_owned_get(bind->memory, 1, sizeof *rotary);
     if (!rotary)
-        return locus_owned_fail(bind->error, 1, sizeof *rotary);
+        return locus_owned_fail(bind->error);
     *rotary =
         (locus_rotary){.heads = bind->heads, .dim = block->dim, .tables = bind->blocks->tables, .side = bind->side};
     *bound = rotary;
@@ -133,7 +133,7 @@ static locus_status bind_tree(const locus_algebraic_bind *bind, const locus_alge
     const locus_generator generator = bind->blocks->generator;
     locus_tree *tree = locus_owned_get(bind->memory, 1, sizeof *tree);
     if (!tree)
-        return locus_owned_fail(bind->error, 1, sizeof *tree);
+        return locus_owned_fail(bind->error);
     *tree = (locus_tree){.heads = bind->heads,
                          .dim = block->dim,
                          .branches = block->generators,
@@ -171,7 +171,7 @@ static locus_status draw_fixed(const locus_term *term, const locus_algebraic_blo
         const size_t elements = locus_parameter_elements(&blocks->tensors[i]);
         values[i] = locus_owned_get(passing, elements, sizeof **values);
         if (!values[i])
-            return locus_owned_fail(error, elements, sizeof **values);
+            return locus_owned_fail(error);
     }
     return locus_algebraic_draw(term, blocks, &random, values, error);
 }

@@ -48,7 +48,7 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     const double divisor = term->options[SCALED].choice == 1 ? sqrt((double)shape->head_dim) : 1;
     double *slopes = locus_owned_get(memory, shape->heads, sizeof *slopes);
     if (!slopes)
-        return locus_owned_fail(error, shape->heads, sizeof *slopes);
+        return locus_owned_fail(error);
     for (size_t h = 0; h < shape->heads; h++)
         slopes[h] = slope_of(h, shape->heads) / divisor;
     *(locus_alibi *)bound = (locus_alibi){shape->heads, slopes};

@@ -385,7 +385,7 @@ static locus_status fill_reach(locus_fire_term *own, locus_owned *memory, locus_
     const locus_token_side *query = own->query;
     double *reach = locus_owned_get(memory, query->tokens, sizeof *reach);
     if (!reach)
-        return locus_owned_fail(error, query->tokens, sizeof *reach);
+        return locus_owned_fail(error);
     for (size_t r = 0; r < query->run_count; r++)
         for (size_t t = query->runs[r].first; t < query->runs[r].first + query->runs[r].count; t++)
             reach[t] = reach_of(own, t);

@@ -205,7 +205,7 @@ static locus_status list_rows(const locus_learned_request *asked, locus_learned_
     size_t *starts = locus_owned_get(memory, most + 1, sizeof *starts);
     locus_status status = LOCUS_OK;
     if (!other || !tokens || !starts) {
-        status = locus_owned_fail(error, 2 * side->used, sizeof *tokens);
+        status = locus_owned_fail(error);
         goto done;
     }
     sort_tokens(side, size, other, tokens);

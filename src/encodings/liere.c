@@ -55,7 +55,7 @@ static locus_status initialise(const locus_term *term, const locus_draw *draw, l
     uint64_t index = 0;
     double *theta = locus_owned_get(&memory, dim + square, sizeof *theta);
     if (!theta)
-        return locus_owned_fail(error, dim + square, sizeof *theta);
+        return locus_owned_fail(error);
     locus_rotary_frequencies(BASE, dim, dim / 2, theta);
     for (size_t g = 0; g < locus_turning_tables(&turning, draw->shape) * axes; g++) {
         double *U = theta + dim, *own = A + g * square;
@@ -75,7 +75,7 @@ static locus_status make_skew(const double *A, locus_liere *liere, locus_owned *
     const size_t dim = liere->dim, generators = liere->tables * liere->axes;
     double *skew = locus_owned_get(memory, generators * dim * dim, sizeof *skew);
     if (!skew)
-        return locus_owned_fail(error, generators * dim * dim, sizeof *skew);
+        return locus_owned_fail(error);
     for (size_t g = 0; g < generators; g++)
         for (size_t i = 0; i < dim; i++)
             for (size_t j = 0; j < dim; j++)

@@ -113,7 +113,7 @@ static locus_status bind_growth(locus_rotary *rotary, const locus_term *term, lo
     const size_t pairs = rotary->pairs;
     double *growth = locus_owned_get(memory, pairs, sizeof *growth);
     if (!growth)
-        return locus_owned_fail(error, pairs, sizeof *growth);
+        return locus_owned_fail(error);
     for (size_t i = 0; i < pairs; i++)
         growth[i] = log(((double)i / (double)pairs + gamma) / (1 + gamma)) / scale;
     rotary->range = fmin(XPOS_RANGE, XPOS_STRETCH / fabs(growth[0]));
@@ -125,7 +125,7 @@ static locus_status bind_tables(const locus_rope *own, size_t length, const doub
                                 locus_owned *memory, locus_error *error) {
     double *theta = locus_owned_get(memory, rotary->pairs, sizeof *theta);
     if (!theta)
-        return locus_owned_fail(error, rotary->pairs, sizeof *theta);
+        return locus_owned_fail(error);
     for (size_t i = 0; values && i < rotary->pairs; i++)
         theta[i] = values[i];
     if (!values)
@@ -177,7 +177,7 @@ static locus_status bind_axes(locus_rope *own, locus_owned *memory, locus_error 
         return LOCUS_OK;
     uint32_t *places = locus_owned_get(memory, rotary->pairs, sizeof *places);
     if (!places)
-        return locus_owned_fail(error, rotary->pairs, sizeof *places);
+        return locus_owned_fail(error);
     locus_rope_sections_sort(&own->sections, places);
     rotary->places = places;
     return LOCUS_OK;
@@ -190,7 +190,7 @@ static locus_status bind_lengths(locus_rope *own, const double *values, locus_ow
         return status;
     locus_rotary *beyond = locus_owned_get(memory, 1, sizeof *beyond);
     if (!beyond)
-        return locus_owned_fail(error, 1, sizeof *beyond);
+        return locus_owned_fail(error);
     *beyond = own->rotary;
     own->beyond = beyond;
     return bind_tables(own, SIZE_MAX, NULL, beyond, memory, error);

@@ -46,7 +46,7 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     const locus_option_value *options = term->options;
     double *sinks = locus_owned_get(memory, shape->heads, sizeof *sinks);
     if (!sinks)
-        return locus_owned_fail(error, shape->heads, sizeof *sinks);
+        return locus_owned_fail(error);
     if (has_sinks(term))
         memcpy(sinks, values[0], shape->heads * sizeof *sinks);
     *(locus_score_settings *)bound =

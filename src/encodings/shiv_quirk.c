@@ -94,7 +94,7 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     double *value = locus_owned_get(memory, count, sizeof *value);
     double *slope = locus_owned_get(memory, count, sizeof *slope);
     if (!value || !slope)
-        return locus_owned_fail(error, count, sizeof *value);
+        return locus_owned_fail(error);
     for (size_t j = 0; j < own->decays; j++)
         fill_powers(own, j, values[0][j], value, slope);
     own->float64 = value;
@@ -237,7 +237,7 @@ static locus_status check_paths(const void *request, void *table, locus_owned *m
     (void)table, (void)memory;
     bool *back = locus_owned_get(&passing, trie->count, sizeof *back);
     if (!back)
-        return locus_owned_fail(error, trie->count, sizeof *back);
+        return locus_owned_fail(error);
     for (uint32_t node = 1; node < trie->count; node++)
         back[node] = back[trie->parent[node]] || trie->branch[node] < 0;
     locus_status status = LOCUS_OK;

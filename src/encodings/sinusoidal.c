@@ -46,7 +46,7 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     locus_sinusoidal *own = bound;
     double *theta = locus_owned_get(memory, pairs, sizeof *theta);
     if (!theta)
-        return locus_owned_fail(error, pairs, sizeof *theta);
+        return locus_owned_fail(error);
     own->dim = shape->model_dim;
     own->concatenated = term->options[LAYOUT].choice == 1;
     const long double base = (long double)term->options[BASE].number;

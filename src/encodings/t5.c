@@ -123,7 +123,7 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     const size_t buckets = (size_t)term->options[BUCKETS].number, most = (size_t)term->options[MOST].number;
     uint16_t *bucket_of = locus_owned_get(memory, most + 1, sizeof *bucket_of);
     if (!bucket_of)
-        return locus_owned_fail(error, most + 1, sizeof *bucket_of);
+        return locus_owned_fail(error);
     for (size_t u = 0; u <= most; u++)
         bucket_of[u] = (uint16_t)side_bucket(u, side_buckets(term), most);
     *(locus_t5 *)bound = (locus_t5){.buckets = buckets,
@@ -195,7 +195,7 @@ static locus_status fill_cells(const void *request, void *table, locus_owned *me
     uint16_t *buckets = locus_owned_get(memory, rows->cells, sizeof *buckets);
     uint32_t *same = locus_owned_get(memory, rows->cells, sizeof *same);
     if (!buckets || !same)
-        return locus_owned_fail(error, rows->cells, sizeof *same);
+        return locus_owned_fail(error);
     for (size_t i = rows->cells; i-- > 0;) {
         buckets[i] = (uint16_t)bucket_at(own->t5, rows->distance[i]);
         same[i] = i + 1 < rows->cells && buckets[i + 1] == buckets[i] ? same[i + 1] + 1 : 1;

@@ -36,7 +36,7 @@ static locus_status read_option(const locus_term *term, size_t index, locus_owne
     char *text = locus_owned_get(memory, length + 1, 1);
     double *list = locus_owned_get(memory, value->count, sizeof *list);
     if (!text || !list)
-        return locus_owned_fail(error, length + 1 + value->count, sizeof *list);
+        return locus_owned_fail(error);
     if (said)
         (void)locus_option_print(&signature, index, value, text, length + 1);
     if (value->count > 0)
@@ -50,7 +50,7 @@ locus_status locus_extension_options(const locus_term *term, locus_owned *memory
     const size_t count = term->class->info.option_count;
     locus_extension_option *own = locus_owned_get(memory, count, sizeof *own);
     if (!own)
-        return locus_owned_fail(error, count, sizeof *own);
+        return locus_owned_fail(error);
     *options = own;
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < count && status == LOCUS_OK; i++)

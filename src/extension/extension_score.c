@@ -111,7 +111,7 @@ static locus_status fill_tables(extension_score *own, locus_owned *memory, locus
     double *wide = locus_owned_get(memory, tables * cells, sizeof *wide);
     float *narrow = locus_owned_get(memory, tables * cells, sizeof *narrow);
     double *answers = locus_owned_get(&passing, own->cells.count, sizeof *answers);
-    locus_status status = wide && narrow && answers ? LOCUS_OK : locus_owned_fail(error, tables * cells, sizeof *wide);
+    locus_status status = wide && narrow && answers ? LOCUS_OK : locus_owned_fail(error);
     for (size_t t = 0; t < tables && status == LOCUS_OK; t++)
         status = fill_table(own, t, wide + t * cells, narrow + t * cells, answers, error);
     locus_owned_release(&passing);
@@ -129,7 +129,7 @@ locus_status locus_extension_place_score(const locus_extension_bound *bound, con
                                     .bytes = bound->tables * (sizeof(double) + sizeof(float))};
     extension_score *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+        return locus_owned_fail(error);
     own->base = (locus_score_term){&score_class, factor ? LOCUS_SCORE_FACTOR : LOCUS_SCORE_BIAS, NULL};
     own->bound = bound;
     locus_status status = locus_pair_cells_create(&own->cells, places, &asked, memory, error);

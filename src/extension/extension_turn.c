@@ -23,7 +23,7 @@ static locus_status write_points(const locus_places *places, const locus_distinc
     double *values = locus_owned_get(memory, numbers, sizeof *values);
     locus_extension_word *spelt = words.trees ? locus_owned_get(memory, numbers, sizeof *spelt) : NULL;
     if (!values || (words.trees && !spelt))
-        return locus_owned_fail(error, numbers, sizeof *spelt);
+        return locus_owned_fail(error);
     for (size_t p = 0; p < distinct->count; p++) {
         const bool key = distinct->query.first[p + 1] == distinct->query.first[p];
         const locus_position_tokens *side = key ? &distinct->key : &distinct->query;
@@ -82,7 +82,7 @@ static locus_status place_turn(const locus_extension_bound *bound, const locus_p
     locus_owned passing = {0};
     extension_turn *turn = locus_owned_get(memory, 1, sizeof *turn);
     double *angles = locus_owned_get(&passing, bound->tables * each, sizeof *angles);
-    locus_status status = turn && angles ? LOCUS_OK : locus_owned_fail(error, bound->tables * each, sizeof *angles);
+    locus_status status = turn && angles ? LOCUS_OK : locus_owned_fail(error);
     for (size_t t = 0; t < bound->tables && status == LOCUS_OK; t++)
         status = locus_extension_ask(bound, &points->places, t, angles + t * each, error);
     if (status == LOCUS_OK) {
@@ -123,7 +123,7 @@ static locus_status ask_matrices(const locus_extension_bound *bound, const locus
     const size_t square = bound->head_dim * bound->head_dim, count = places->count, tables = bound->tables;
     locus_owned passing = {0};
     double *own = locus_owned_get(&passing, count * square, sizeof *own);
-    locus_status status = own ? LOCUS_OK : locus_owned_fail(error, count * square, sizeof *own);
+    locus_status status = own ? LOCUS_OK : locus_owned_fail(error);
     for (size_t t = 0; t < tables && status == LOCUS_OK; t++) {
         status = locus_extension_ask(bound, places, t, own, error);
         for (size_t p = 0; p < count && status == LOCUS_OK; p++)
@@ -147,7 +147,7 @@ static locus_status place_matrices(const locus_extension_bound *bound, const loc
     extension_matrices *own = locus_owned_get(memory, 1, sizeof *own);
     double *matrices = locus_owned_get(memory, points->places.count * bound->tables * square, sizeof *matrices);
     if (!own || !matrices)
-        return locus_owned_fail(error, points->places.count * each, 1);
+        return locus_owned_fail(error);
     own->bound = bound;
     own->places = points->places;
     own->given = (locus_matrices_given){.heads = bound->heads,
@@ -170,7 +170,7 @@ locus_status locus_extension_bind_turn(locus_extension_bound *bound, locus_owned
         return LOCUS_OK;
     locus_rotary *rotary = locus_owned_get(memory, 1, sizeof *rotary);
     if (!rotary)
-        return locus_owned_fail(error, 1, sizeof *rotary);
+        return locus_owned_fail(error);
     bound->rotary = rotary;
     *rotary = (locus_rotary){.heads = bound->heads,
                              .dim = bound->head_dim,

@@ -13,7 +13,7 @@ static locus_status copy_text(const char **text, locus_owned *memory, locus_erro
     const size_t bytes = (*text ? strlen(*text) : 0) + 1;
     char *copy = locus_owned_get(memory, bytes, 1);
     if (!copy)
-        return locus_owned_fail(error, bytes, 1);
+        return locus_owned_fail(error);
     if (*text)
         memcpy(copy, *text, bytes);
     *text = copy;
@@ -24,7 +24,7 @@ static locus_status copy_options(locus_extension *own, locus_error *error) {
     const size_t count = own->description.option_count;
     locus_option_info *options = locus_owned_get(&own->memory, count, sizeof *options);
     if (!options)
-        return locus_owned_fail(error, count, sizeof *options);
+        return locus_owned_fail(error);
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < count && status == LOCUS_OK; i++) {
         options[i] = own->description.options[i];
@@ -40,7 +40,7 @@ static locus_status copy_options(locus_extension *own, locus_error *error) {
 static locus_status copy_parameters(locus_extension *own, locus_error *error) {
     const size_t count = own->description.parameter_count, bytes = count * 34 + 1;
     char *learned = locus_owned_get(&own->memory, bytes, 1);
-    locus_status status = learned ? LOCUS_OK : locus_owned_fail(error, bytes, 1);
+    locus_status status = learned ? LOCUS_OK : locus_owned_fail(error);
     for (size_t p = 0, at = 0; p < count && status == LOCUS_OK; p++) {
         status = locus_description_parameter(&own->description, p, &own->parameters[p], error);
         if (status == LOCUS_OK)
@@ -101,7 +101,7 @@ static locus_status register_all(const locus_encoding_description *const *given,
     locus_owned passing = {0};
     locus_extension **made = locus_owned_get(&passing, count, sizeof *made);
     const locus_encoding_class **classes = locus_owned_get(&passing, count, sizeof *classes);
-    locus_status status = made && classes ? LOCUS_OK : locus_owned_fail(error, count, sizeof *made);
+    locus_status status = made && classes ? LOCUS_OK : locus_owned_fail(error);
     for (size_t i = 0; i < count && status == LOCUS_OK; i++) {
         status = create(given[i], &made[i], error);
         classes[i] = made[i] ? &made[i]->class : NULL;

@@ -103,7 +103,7 @@ locus_status locus_angle_fine_make(locus_angle_fine *fine, const locus_angle_rat
         blocks->rows = locus_owned_take(memory, elements, sizeof *blocks->rows);
     }
     if (!job.rows || (rates->fixed && (!blocks || !blocks->rows)))
-        return locus_owned_fail(error, elements, sizeof *job.rows);
+        return locus_owned_fail(error);
     locus_parallel_for(rates->tables, fill_table, &job);
     *fine = (locus_angle_fine){.rates = *rates, .fine = job.rows, .blocks = blocks};
     return LOCUS_OK;
@@ -133,7 +133,7 @@ locus_status locus_angle_steps_make(locus_angle_fine *fine, locus_owned *memory,
     float *steps = locus_owned_get(memory, elements, sizeof *steps);
     double *eighths = locus_owned_get(memory, tables * rows * row, sizeof *eighths);
     if (!steps || !eighths)
-        return locus_owned_fail(error, elements, sizeof *eighths);
+        return locus_owned_fail(error);
     for (size_t f = 0; f < LOCUS_STEPS; f++)
         for (size_t i = 0; i < tables * row; i++)
             steps[f * tables * row + i] = (float)fine->fine[(i / row * LOCUS_FINE + f) * row + i % row];
@@ -183,7 +183,7 @@ static locus_status make_held(const void *request, void *table, locus_owned *mem
     const size_t numbers = asked->rates->tables * held->room * asked->rates->pairs * 2;
     held->blocks = locus_owned_get(memory, held->room, sizeof *held->blocks);
     held->rows = locus_owned_get(memory, numbers, sizeof *held->rows);
-    return held->blocks && held->rows ? LOCUS_OK : locus_owned_fail(error, numbers, sizeof *held->rows);
+    return held->blocks && held->rows ? LOCUS_OK : locus_owned_fail(error);
 }
 
 static const locus_table_kind held_kind = {sizeof(locus_held_rows), make_held};
@@ -313,7 +313,7 @@ static locus_status run_job(locus_coarse_job *job, locus_owned *passing, locus_e
     job->anchors = locus_owned_take(passing, tables * job->pieces * row, sizeof *job->anchors);
     steps.rows = elements > 0 ? locus_owned_take(passing, elements, sizeof *steps.rows) : NULL;
     if (!job->anchors || (elements > 0 && !steps.rows))
-        return locus_owned_fail(error, elements, sizeof *steps.rows);
+        return locus_owned_fail(error);
     if (elements > 0)
         locus_parallel_for(tables, fill_table, &steps);
     job->steps = made ? job->base->blocks->rows : steps.rows;
@@ -338,7 +338,7 @@ locus_status locus_angle_table_create(locus_angle_table *table, const locus_angl
     locus_owned passing = {0};
     job.rows = locus_owned_take(memory, tables * count * pairs * 2, sizeof *job.rows);
     if (!job.rows)
-        return locus_owned_fail(error, tables * count * pairs * 2, sizeof *job.rows);
+        return locus_owned_fail(error);
     *table = (locus_angle_table){base, count, job.rows};
     const locus_status status = run_job(&job, placement->held ? memory : &passing, error);
     locus_owned_release(&passing);

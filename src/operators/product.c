@@ -206,7 +206,7 @@ static locus_status place_local(const locus_operator_part *parts, size_t count, 
     locus_product *own = locus_owned_get(memory, 1, sizeof *own);
     size_t *slots = locus_owned_get(memory, count, sizeof *slots);
     if (!own || !slots)
-        return locus_owned_fail(error, count, sizeof *slots);
+        return locus_owned_fail(error);
     *own = (locus_product){
         .base = {.class = &local_class, .heads_apart = true}, .count = count, .parts = parts, .slots = slots};
     place_slots(own);
@@ -342,7 +342,7 @@ static locus_status place_whole(locus_whole_product product, locus_owned *memory
                                 locus_error *error) {
     locus_whole_product *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+        return locus_owned_fail(error);
     *own = product;
     own->base.class = &whole_class;
     placed->query_key_whole = &own->base;
@@ -362,7 +362,7 @@ locus_status locus_product_place(const locus_operator_part *parts, size_t count,
     }
     locus_operator_part *own = locus_owned_get(memory, count, sizeof *own);
     if (!own)
-        return locus_owned_fail(error, count, sizeof *own);
+        return locus_owned_fail(error);
     memcpy(own, parts, count * sizeof *own);
     for (size_t i = 0; i < count; i++)
         local = local && parts[i].local;

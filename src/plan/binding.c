@@ -86,7 +86,7 @@ static locus_status take_values(locus_bound *bound, const locus_parameter *param
     bound->count = count_values(parameters, count);
     double *values = locus_owned_take(&bound->memory, bound->count, sizeof *values);
     if (!values)
-        return locus_owned_fail(error, bound->count, sizeof *values);
+        return locus_owned_fail(error);
     bound->values = values;
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < count && status == LOCUS_OK; i++) {
@@ -132,7 +132,7 @@ static locus_status bind_term(const locus_binding *binding, size_t i, const locu
         return status;
     fresh->state = locus_owned_get(&fresh->memory, 1, term->class->bound_bytes);
     return fresh->state ? term->class->bind(term, &shape, each, fresh->state, &fresh->memory, error)
-                        : locus_owned_fail(error, 1, term->class->bound_bytes);
+                        : locus_owned_fail(error);
 }
 
 static locus_status bind_terms(locus_binding *binding, const locus_tensor *tensors, size_t count,

@@ -23,14 +23,14 @@ static locus_status take_fixed(locus_growing *g, locus_error *error) {
     g->columns = locus_owned_get(memory, g->coordinates, sizeof *g->columns);
     g->kept_items = locus_owned_get(memory, g->coordinates, sizeof *g->kept_items);
     if (!g->lengths || !g->runs || !g->token_runs || !g->key_runs || !g->kept_spans || !g->columns || !g->kept_items)
-        return locus_owned_fail(error, g->sequences, sizeof *g->kept_spans);
+        return locus_owned_fail(error);
     for (size_t c = 0; c < g->coordinates; c++) {
         locus_growing_column *column = &g->columns[c];
         *column = (locus_growing_column){
             .coordinate = locus_group_coordinate(g->group, c), .lowest = INT64_MAX, .highest = INT64_MIN};
         column->keys = locus_owned_get(memory, keys, sizeof *column->keys);
         if (!column->keys)
-            return locus_owned_fail(error, keys, sizeof *column->keys);
+            return locus_owned_fail(error);
         locus_status status = LOCUS_OK;
         if (column->coordinate.kind == LOCUS_COORDINATE_TREE)
             status = locus_trie_create(&column->trie, error);
@@ -75,7 +75,7 @@ static locus_status take_room(locus_growing *g, size_t tokens, locus_error *erro
     g->room_memory = memory;
     g->room = all ? room : 0;
     g->placed = false;
-    return all ? LOCUS_OK : locus_owned_fail(error, room, sizeof(int64_t));
+    return all ? LOCUS_OK : locus_owned_fail(error);
 }
 
 locus_status locus_growing_turn_real(locus_growing *g, locus_error *error) {
@@ -83,7 +83,7 @@ locus_status locus_growing_turn_real(locus_growing *g, locus_error *error) {
     for (size_t c = 0; c < g->coordinates && !g->real; c++) {
         double *reals = locus_owned_get(&g->real_memory, keys, sizeof *reals);
         if (!reals)
-            return locus_owned_fail(error, keys, sizeof *reals);
+            return locus_owned_fail(error);
         for (size_t i = 0; i < keys; i++)
             reals[i] = (double)g->columns[c].keys[i];
         g->columns[c].key_reals = reals;

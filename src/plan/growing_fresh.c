@@ -151,7 +151,7 @@ static locus_fresh *create(const locus_growing *g, locus_error *error) {
     begin_plan(g, fresh);
     if (fresh->runs && fresh->spans && fresh->columns && fresh->items)
         return fresh;
-    (void)locus_owned_fail(error, g->sequences, sizeof *fresh->spans);
+    (void)locus_owned_fail(error);
     locus_fresh_release(fresh);
     return NULL;
 }
@@ -178,7 +178,7 @@ static locus_status take_room(const locus_growing *g, locus_fresh *fresh, locus_
     locus_owned_release(&fresh->room_memory);
     fresh->room_memory = memory;
     fresh->room = all ? room : 0;
-    return all ? LOCUS_OK : locus_owned_fail(error, room, sizeof(int64_t));
+    return all ? LOCUS_OK : locus_owned_fail(error);
 }
 
 /* ---- placing ---- */

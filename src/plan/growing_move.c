@@ -106,7 +106,7 @@ static locus_status move_values(locus_growing *g, const locus_growing_part *part
     locus_owned passing = {0};
     int64_t *values = locus_owned_get(&passing, numbers, sizeof *values);
     double *reals = g->real ? locus_owned_get(&passing, numbers, sizeof *reals) : NULL;
-    locus_status status = values && (reals || !g->real) ? LOCUS_OK : locus_owned_fail(error, numbers, sizeof *values);
+    locus_status status = values && (reals || !g->real) ? LOCUS_OK : locus_owned_fail(error);
     if (status == LOCUS_OK)
         status = take_values(g, part, values, reals, error);
     if (status == LOCUS_OK)

@@ -90,7 +90,7 @@ static locus_status draw(const locus_encoding *encoding, const locus_shape *shap
         values[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
         values[i].data = locus_owned_get(memory, locus_tensor_count(&values[i]), sizeof(double));
         if (!values[i].data)
-            return locus_owned_fail(error, locus_tensor_count(&values[i]), sizeof(double));
+            return locus_owned_fail(error);
     }
     return locus_encoding_initialise(encoding, shape, 0, values, count, error);
 }
@@ -102,7 +102,7 @@ static locus_status bind(locus_binding **binding, const locus_encoding *encoding
     locus_status status = locus_encoding_parameter_count(encoding, shape, &count, error);
     locus_tensor *values = status == LOCUS_OK ? locus_owned_get(&memory, count, sizeof *values) : NULL;
     if (status == LOCUS_OK && !values)
-        status = locus_owned_fail(error, count, sizeof *values);
+        status = locus_owned_fail(error);
     if (status == LOCUS_OK)
         status = draw(encoding, shape, values, count, &memory, error);
     if (status == LOCUS_OK)
@@ -118,7 +118,7 @@ static locus_status stand(locus_positions **positions, const locus_group *group,
     locus_owned memory = {0};
     const size_t *offsets = locus_owned_get(&memory, sequences + 1, sizeof *offsets); /* all 0 */
     locus_position_column *columns = locus_owned_get(&memory, coordinates, sizeof *columns);
-    locus_status status = offsets && columns ? LOCUS_OK : locus_owned_fail(error, sequences + 1, sizeof *offsets);
+    locus_status status = offsets && columns ? LOCUS_OK : locus_owned_fail(error);
     for (size_t c = 0; status == LOCUS_OK && c < coordinates; c++)
         columns[c] = (locus_position_column){
             .size = sizeof *columns,

@@ -22,7 +22,7 @@ typedef struct locus_side_source {
 static locus_status collect_runs(locus_side_source source, size_t sequences, locus_owned *memory, locus_error *error) {
     locus_token_run *runs = locus_owned_get(memory, sequences, sizeof *runs);
     if (!runs)
-        return locus_owned_fail(error, sequences, sizeof *runs);
+        return locus_owned_fail(error);
     locus_token_side *side = source.side;
     side->values = source.values;
     side->reals = source.reals;
@@ -52,7 +52,7 @@ static locus_status measure_ahead(locus_side_source source, size_t sequences, lo
         return LOCUS_OK;
     uint32_t *ahead = locus_owned_get(memory, side->tokens, sizeof *ahead);
     if (!ahead)
-        return locus_owned_fail(error, side->tokens, sizeof *ahead);
+        return locus_owned_fail(error);
     for (size_t s = 0; s < sequences; s++) {
         locus_positions_run run = locus_positions_sequence(source.positions, s);
         for (size_t i = run.count; i-- > 0;) {
@@ -105,7 +105,7 @@ static locus_status collect_spans(locus_placement *placement, const locus_positi
                                   const locus_positions *keys, locus_owned *memory, locus_error *error) {
     locus_sequence_span *spans = locus_owned_get(memory, placement->sequences, sizeof *spans);
     if (!spans)
-        return locus_owned_fail(error, placement->sequences, sizeof *spans);
+        return locus_owned_fail(error);
     bool any = false;
     for (size_t s = 0; s < placement->sequences; s++) {
         locus_positions_run query = locus_positions_sequence(queries, s), key = locus_positions_sequence(keys, s);
@@ -159,7 +159,7 @@ static locus_status copy_trie(const locus_trie *trie, locus_trie_view *view, loc
     int64_t *branch = locus_owned_get(memory, from.count, sizeof *branch);
     uint32_t *depth = locus_owned_get(memory, from.count, sizeof *depth);
     if (!parent || !branch || !depth)
-        return locus_owned_fail(error, from.count, sizeof *branch);
+        return locus_owned_fail(error);
     memcpy(parent, from.parent, from.count * sizeof *parent);
     memcpy(branch, from.branch, from.count * sizeof *branch);
     memcpy(depth, from.depth, from.count * sizeof *depth);
@@ -174,7 +174,7 @@ static locus_status join_side(locus_trie *trie, locus_side_source *source, locus
     locus_owned passing = {0};
     uint32_t *map = locus_owned_get(&passing, count, sizeof *map);
     int64_t *values = locus_owned_get(memory, tokens, sizeof *values);
-    locus_status status = map && values ? LOCUS_OK : locus_owned_fail(error, tokens, sizeof *values);
+    locus_status status = map && values ? LOCUS_OK : locus_owned_fail(error);
     if (status == LOCUS_OK)
         status = locus_trie_join(trie, own, map, error);
     for (size_t t = 0; status == LOCUS_OK && t < tokens; t++)
@@ -233,7 +233,7 @@ static locus_status take_reals(locus_side_source *sources, bool shared, locus_ow
         const size_t tokens = locus_positions_tokens(sources[i].positions);
         double *reals = locus_owned_get(memory, tokens, sizeof *reals);
         if (!reals)
-            return locus_owned_fail(error, tokens, sizeof *reals);
+            return locus_owned_fail(error);
         for (size_t t = 0; t < tokens; t++)
             reals[t] = (double)sources[i].values[t];
         sources[i].reals = reals;
@@ -247,7 +247,7 @@ locus_status locus_places_create(locus_places *places, const locus_positions *qu
     const size_t count = locus_group_coordinates(group);
     locus_placement *items = locus_owned_get(memory, count, sizeof *items);
     if (!items)
-        return locus_owned_fail(error, count, sizeof *items);
+        return locus_owned_fail(error);
     *places = (locus_places){.group = group, .count = count, .items = items, .shared = keys == queries};
     for (size_t c = 0; c < count; c++) {
         items[c] = (locus_placement){.coordinate = locus_group_coordinate(group, c),

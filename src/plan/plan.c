@@ -114,7 +114,7 @@ static locus_status place_term(const locus_plan *plan, size_t i, locus_error *er
     if (class->place && class->placed_bytes > 0) {
         term->placed.own = locus_owned_get(&term->memory, 1, class->placed_bytes);
         if (!term->placed.own)
-            return locus_owned_fail(error, 1, class->placed_bytes);
+            return locus_owned_fail(error);
     }
     if (class->place)
         status = class->place(locus_binding_state(binding, i), &plan->places, &term->memory, &term->placed, error);

@@ -57,5 +57,5 @@ locus_status locus_ancestors_create(locus_ancestors *ancestors, const locus_trie
         *ancestors = (locus_ancestors){nodes, entrance};
     }
     locus_owned_release(&passing);
-    return ready ? LOCUS_OK : locus_owned_fail(error, trie->count, sizeof *nodes);
+    return ready ? LOCUS_OK : locus_owned_fail(error);
 }

@@ -105,7 +105,7 @@ static locus_status make_moments(locus_decay_term *own, locus_owned *memory, loc
     const locus_score_rows *rows = &own->powers.rows;
     double *moments = locus_owned_get(memory, rows->cells, sizeof *moments);
     if (!moments)
-        return locus_owned_fail(error, rows->cells, sizeof *moments);
+        return locus_owned_fail(error);
     for (size_t i = 0; i < rows->cells; i++) {
         const double moment = rows->distance[i] * own->powers.wide[i];
         moments[i] = isfinite(moment) ? moment : 0; /* as above */
@@ -120,7 +120,7 @@ locus_status locus_decay_place(const locus_decay *decay, const locus_places *pla
         return LOCUS_OK;
     locus_decay_term *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+        return locus_owned_fail(error);
     *own = (locus_decay_term){.base = {&score_class, LOCUS_SCORE_FACTOR, NULL},
                               .rate = decay->rate,
                               .learned = decay->learned,

@@ -317,7 +317,7 @@ static locus_status make(const void *request, void *table, locus_owned *memory, 
     locus_distances *own = table;
     part *parts = locus_owned_get(memory, places->count, sizeof *parts);
     if (!parts)
-        return locus_owned_fail(error, places->count, sizeof *parts);
+        return locus_owned_fail(error);
     own->parts = parts;
     for (size_t c = 0; c < places->count; c++) {
         const bool joins = c > 0 && places->items[c].coordinate.factor == places->items[c - 1].coordinate.factor;

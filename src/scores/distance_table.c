@@ -80,7 +80,7 @@ static locus_status fill_numbers(locus_distance_table *table, locus_owned *memor
     table->wide = wide;
     table->narrow = narrow;
     locus_owned_release(&passing);
-    return fits ? LOCUS_OK : locus_owned_fail(error, numbers, sizeof *wide);
+    return fits ? LOCUS_OK : locus_owned_fail(error);
 }
 
 locus_status locus_distance_table_create(locus_distance_table *table, const locus_places *places, locus_owned *memory,
@@ -104,7 +104,7 @@ const double *locus_distance_table_beside(const locus_distance_table *table, loc
     const size_t cells = table->rows.cells;
     double *values = locus_owned_get(memory, table->heads * cells, sizeof *values);
     if (!values)
-        (void)locus_owned_fail(error, table->heads * cells, sizeof *values);
+        (void)locus_owned_fail(error);
     for (size_t h = 0; values && h < table->heads; h++)
         fill(table->own, h, cells, table->rows.distance, values + h * cells);
     return values;

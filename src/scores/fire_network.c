@@ -61,7 +61,7 @@ locus_status locus_fire_network_create(locus_fire_network *network, const double
     network->cells = CELLS_OF_A_UNIT * hidden;
     uint32_t *below = locus_owned_get(memory, network->cells, sizeof *below);
     if (!edges || !inside || !slope || !intercept || !below)
-        return locus_owned_fail(error, lines, sizeof *slope);
+        return locus_owned_fail(error);
     network->hidden_weight = values[0];
     network->hidden_bias = values[1];
     network->output_weight = values[2];

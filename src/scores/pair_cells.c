@@ -47,7 +47,7 @@ static locus_status number_side(const locus_distinct_positions *distinct, const 
                                 pair_side *side, locus_owned *passing, locus_error *error) {
     side->of = locus_owned_get(passing, distinct->count, sizeof *side->of);
     if (!side->of)
-        return locus_owned_fail(error, distinct->count, sizeof *side->of);
+        return locus_owned_fail(error);
     for (size_t p = 0; p < distinct->count; p++)
         side->of[p] = tokens->first[p + 1] > tokens->first[p] ? (uint32_t)side->count++ : UINT32_MAX;
     return LOCUS_OK;
@@ -158,7 +158,7 @@ static locus_status set_rows(pair_making *making, locus_error *error) {
     uint32_t *key = locus_owned_get(making->memory, first->key.tokens, sizeof *key);
     uint32_t *ahead = locus_owned_get(making->memory, first->key.tokens, sizeof *ahead);
     if (!query || !key || !ahead)
-        return locus_owned_fail(error, first->query.tokens + 2 * first->key.tokens, sizeof *key);
+        return locus_owned_fail(error);
     if (making->kind == BY_PLACE) {
         set_places(making, query, key);
     } else if (making->kind == BY_PAIR) {
@@ -191,9 +191,7 @@ static locus_status take_room(pair_making *making, locus_error *error) {
             making->spelt[side] = locus_owned_get(making->memory, numbers, sizeof *making->spelt[side]);
         fits = fits && making->points[side] && (!making->words.trees || making->spelt[side]);
     }
-    return fits && making->distance && (all || making->read)
-               ? LOCUS_OK
-               : locus_owned_fail(error, 2 * numbers + room, sizeof *making->distance);
+    return fits && making->distance && (all || making->read) ? LOCUS_OK : locus_owned_fail(error);
 }
 
 static void write_point(pair_making *making, size_t item, bool keys, size_t token) {
@@ -232,7 +230,7 @@ static locus_status write_pairs(pair_making *making, locus_error *error) {
     bool *seen = locus_owned_get(&making->passing, cells, sizeof *seen);
     double *distance = locus_owned_get(&making->passing, first->key.tokens, sizeof *distance);
     if (!seen || !distance)
-        return locus_owned_fail(error, cells + first->key.tokens, sizeof *distance);
+        return locus_owned_fail(error);
     for (size_t s = 0; s < first->sequences; s++)
         for (size_t i = 0; i < first->spans[s].query_count && making->cells->count < cells; i++)
             write_row(making, &first->spans[s], first->spans[s].query_first + i, seen, distance);
@@ -278,7 +276,7 @@ static locus_status write_differences(pair_making *making, locus_error *error) {
     const size_t count = making->cells->count = making->cells->rows.cells;
     int64_t *apart = locus_owned_get(&making->passing, places->count, sizeof *apart);
     if (!apart)
-        return locus_owned_fail(error, places->count, sizeof *apart);
+        return locus_owned_fail(error);
     size_t stride = 1;
     for (size_t c = places->count; c-- > 0;) {
         const locus_placement *axis = &places->items[c];

@@ -88,7 +88,7 @@ static locus_status fill_differences(const locus_places *places, const locus_dis
     locus_owned passing = {0};
     int64_t *apart = locus_owned_get(&passing, places->count, sizeof *apart);
     if (!apart)
-        return locus_owned_fail(error, places->count, sizeof *apart);
+        return locus_owned_fail(error);
     for (size_t c = 0; c < places->count; c++)
         apart[c] = places->items[c].nearest_apart;
     do
@@ -194,7 +194,7 @@ static locus_status make_cells(const void *request, void *table, locus_owned *me
     uint32_t *ahead = locus_owned_get(memory, first->key.tokens, sizeof *ahead);
     double *distance = locus_owned_get(memory, rows->cells, sizeof *distance);
     if (!query || !key || !ahead || !distance)
-        return locus_owned_fail(error, rows->cells, sizeof *distance);
+        return locus_owned_fail(error);
     locus_owned passing = {0};
     const locus_distances *distances = NULL;
     locus_status status = locus_distances_make(places, &passing, &distances, error);

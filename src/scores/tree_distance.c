@@ -174,7 +174,7 @@ static locus_status create_blocks(locus_tree_distance *own, const locus_placemen
                                .key_depth = locus_owned_get(memory, keys, sizeof(int32_t)),
                                .tables = locus_owned_get(memory, elements, sizeof(int16_t))};
     if (!maker.blocks || !maker.block_of || !maker.sorted || !maker.which || !maker.key_depth || !maker.tables)
-        return locus_owned_fail(error, elements, sizeof(int16_t));
+        return locus_owned_fail(error);
     make_blocks(&maker, placement);
     own->blocked = true;
     own->blocks = maker.blocks;
@@ -190,7 +190,7 @@ locus_status locus_tree_distance_create(const locus_placement *placement, locus_
                                         const locus_tree_distance **distance, locus_error *error) {
     locus_tree_distance *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+        return locus_owned_fail(error);
     locus_status status = locus_ancestors_create(&own->ancestors, &placement->trie, memory, error);
     if (status != LOCUS_OK)
         return status;

@@ -74,7 +74,7 @@ static locus_status group_side(const locus_token_side *side, const uint32_t *num
     uint32_t *first = locus_owned_get(memory, positions + 2, sizeof *first);
     uint32_t *tokens = locus_owned_get(memory, side->used, sizeof *tokens);
     if (!first || !tokens)
-        return locus_owned_fail(error, side->used, sizeof *tokens);
+        return locus_owned_fail(error);
     for (size_t r = 0; r < side->run_count; r++)
         for (size_t i = 0; i < side->runs[r].count; i++)
             first[numbers[side->runs[r].first + i] + 2]++;
@@ -99,7 +99,7 @@ static locus_status make_table(locus_position_table *table, locus_owned *memory,
     table->slots = locus_owned_get(memory, slots, sizeof *table->slots);
     table->values = locus_owned_get(memory, (most + 1) * table->places->count, sizeof *table->values);
     if (!table->slots || !table->values)
-        return locus_owned_fail(error, slots, sizeof *table->values);
+        return locus_owned_fail(error);
     table->wanted = table->values + most * table->places->count;
     for (size_t i = 0; i < slots; i++)
         table->slots[i] = NOTHING;
@@ -116,12 +116,12 @@ static locus_status find_all(locus_position_table *table, locus_distinct_positio
     for (size_t i = 0; i < count; i++) {
         numbers[i] = locus_owned_get(memory, sides[i]->tokens, sizeof *numbers[i]);
         if (!numbers[i])
-            return locus_owned_fail(error, sides[i]->tokens, sizeof *numbers[i]);
+            return locus_owned_fail(error);
         number_side(table, i == 1, numbers[i]);
     }
     int64_t *values = locus_owned_get(memory, table->count * table->places->count, sizeof *values);
     if (!values)
-        return locus_owned_fail(error, table->count * table->places->count, sizeof *values);
+        return locus_owned_fail(error);
     memcpy(values, table->values, table->count * table->places->count * sizeof *values);
     for (size_t i = 0; i < count; i++) {
         locus_status status = group_side(sides[i], numbers[i], table->count, &grouped[i], memory, error);

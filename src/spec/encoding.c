@@ -220,7 +220,7 @@ static locus_status initialise_term(const locus_encoding *encoding, size_t index
         size_t elements = locus_parameter_elements(&list->items[first + i]);
         values[i] = locus_owned_get(&memory, elements, sizeof(double));
         if (!values[i])
-            status = locus_owned_fail(error, elements, sizeof(double));
+            status = locus_owned_fail(error);
     }
     draw.values = values;
     draw.random.step = (uint32_t)index;

@@ -20,7 +20,7 @@ void locus_form_fail(locus_form_writer *writer, locus_status status) {
 static void *take_small(locus_form_writer *writer, size_t count, size_t size) {
     void *block = writer->status == LOCUS_OK ? locus_owned_get(writer->memory, count, size) : NULL;
     if (!block && writer->status == LOCUS_OK)
-        writer->status = locus_owned_fail(writer->error, count, size);
+        writer->status = locus_owned_fail(writer->error);
     return block;
 }
 

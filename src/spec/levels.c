@@ -91,7 +91,7 @@ static locus_status split_side(const locus_placement *placement, locus_token_sid
     uint32_t *fine = take(memory, side->tokens, sizeof *fine);
     uint32_t index = 0;
     if (!coarse || !fine)
-        return locus_owned_fail(error, side->tokens, sizeof *fine);
+        return locus_owned_fail(error);
     for (size_t i = 0; i < side->sequences; i++) {
         const locus_token_sequence sequence = locus_token_side_sequence(side, i);
         index = split_tokens(placement, side, sequence.first, sequence.end, index, coarse, fine);
@@ -106,7 +106,7 @@ static locus_status collect_blocks(locus_placement *placement, bool shared, locu
     size_t most = placement->query.used + (shared ? 0 : placement->key.used);
     int64_t *blocks = locus_owned_take(&passing, most + 1, sizeof *blocks);
     if (!blocks)
-        return locus_owned_fail(error, most + 1, sizeof *blocks);
+        return locus_owned_fail(error);
     size_t count = list_candidates(&placement->query, blocks);
     if (!shared)
         count += list_candidates(&placement->key, blocks + count);
@@ -119,7 +119,7 @@ static locus_status collect_blocks(locus_placement *placement, bool shared, locu
     placement->coarse = kept;
     placement->coarse_count = count;
     locus_owned_release(&passing);
-    return kept ? LOCUS_OK : locus_owned_fail(error, count, sizeof *kept);
+    return kept ? LOCUS_OK : locus_owned_fail(error);
 }
 
 static locus_status split_integers(locus_placement *placement, bool shared, locus_owned *memory, locus_error *error) {
@@ -152,7 +152,7 @@ static locus_status collect_reals(locus_placement *placement, bool shared, locus
     const size_t most = placement->query.used + (shared ? 0 : placement->key.used);
     double *reals = locus_owned_get(memory, most + 1, sizeof *reals);
     if (!reals)
-        return locus_owned_fail(error, most + 1, sizeof *reals);
+        return locus_owned_fail(error);
     size_t count = list_reals(&placement->query, reals), kept = 1;
     if (!shared)
         count += list_reals(&placement->key, reals + count);
@@ -170,7 +170,7 @@ static locus_status number_reals(locus_token_side *side, const locus_placement *
     uint32_t *coarse = locus_owned_get(memory, side->tokens, sizeof *coarse);
     uint32_t *fine = locus_owned_get(memory, side->tokens, sizeof *fine);
     if (!coarse || !fine)
-        return locus_owned_fail(error, side->tokens, sizeof *fine);
+        return locus_owned_fail(error);
     for (size_t r = 0; r < side->run_count; r++)
         for (size_t t = side->runs[r].first; t < side->runs[r].first + side->runs[r].count; t++) {
             const double own = locus_real_split(side->reals[t], &fine[t]);
@@ -212,7 +212,7 @@ static locus_status make(const void *request, void *table, locus_owned *memory, 
     const locus_places *places = request;
     locus_placement *items = locus_owned_get(memory, places->count, sizeof *items);
     if (!items)
-        return locus_owned_fail(error, places->count, sizeof *items);
+        return locus_owned_fail(error);
     memcpy(items, places->items, places->count * sizeof *items);
     ((locus_levels *)table)->items = items;
     locus_status status = LOCUS_OK;

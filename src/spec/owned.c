@@ -62,12 +62,18 @@ static char *take_small(locus_owned *owned, size_t bytes) {
     return taken;
 }
 
+static _Thread_local size_t refused; /* bytes of the last array that there was no memory for */
+
 void *locus_owned_take(locus_owned *owned, size_t count, size_t size) {
-    if (locus_call_cancelled() || (size > 0 && count > (SIZE_MAX - 2 * LOCUS_ALIGNMENT) / size))
+    if (locus_call_cancelled())
         return NULL;
-    const size_t bytes = locus_aligned(count * size);
-    const size_t least = bytes > 0 ? bytes : LOCUS_ALIGNMENT;
-    return least <= SMALL ? take_small(owned, least) : take_block(owned, LOCUS_ALIGNMENT + count * size);
+    const bool fits = size == 0 || count <= (SIZE_MAX - 2 * LOCUS_ALIGNMENT) / size;
+    const size_t bytes = fits ? count * size : SIZE_MAX, least = bytes > 0 ? bytes : LOCUS_ALIGNMENT;
+    char *taken = !fits            ? NULL
+                  : least <= SMALL ? take_small(owned, locus_aligned(least))
+                                   : take_block(owned, LOCUS_ALIGNMENT + bytes);
+    refused = taken ? refused : bytes;
+    return taken;
 }
 
 /* Slice by slice: to fill hundreds of megabytes takes a tenth of a second. false: the call was cancelled. */
@@ -86,14 +92,14 @@ void *locus_owned_get(locus_owned *owned, size_t count, size_t size) {
     return taken && clear(taken, count * size) ? taken : NULL;
 }
 
-locus_status locus_owned_fail(locus_error *error, size_t count, size_t size) {
-    return locus_fail_memory(error, size > 0 && count > SIZE_MAX / size ? SIZE_MAX : count * size);
+locus_status locus_owned_fail(locus_error *error) {
+    return locus_fail_memory(error, refused);
 }
 
 const float *locus_owned_round(locus_owned *owned, const double *values, size_t count, locus_error *error) {
     float *rounded = locus_owned_take(owned, count, sizeof *rounded);
     if (!rounded)
-        (void)locus_owned_fail(error, count, sizeof *rounded);
+        (void)locus_owned_fail(error);
     for (size_t i = 0; rounded && i < count; i++)
         rounded[i] = (float)values[i];
     return rounded;

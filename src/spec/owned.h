@@ -35,8 +35,8 @@ void *locus_owned_take(locus_owned *owned, size_t count, size_t size);
 /* A copy of some numbers, each rounded once. NULL, with the error filled in: no memory. */
 const float *locus_owned_round(locus_owned *owned, const double *values, size_t count, locus_error *error);
 
-/* Fills the error for a refused locus_owned_get(…, count, size). */
-locus_status locus_owned_fail(locus_error *error, size_t count, size_t size);
+/* Fills the error for the last array that this thread was refused. */
+locus_status locus_owned_fail(locus_error *error);
 
 void locus_owned_release(locus_owned *owned);
 

@@ -24,7 +24,7 @@ static locus_status write_words(const locus_trie_view *trie, size_t most, const 
     locus_extension_word *words = locus_owned_get(memory, trie->count, sizeof *words);
     int64_t *branches = locus_owned_get(memory, total, sizeof *branches);
     if (!words || !branches)
-        return locus_owned_fail(error, total, sizeof *branches);
+        return locus_owned_fail(error);
     for (uint32_t node = 0; node < trie->count; node++) {
         const size_t length = trie->depth[node];
         words[node] = (locus_extension_word){branches, length};
@@ -42,7 +42,7 @@ locus_status locus_point_words_make(const locus_places *places, locus_point_word
                                     locus_error *error) {
     const locus_extension_word **nodes = locus_owned_get(memory, places->count, sizeof *nodes);
     if (!nodes)
-        return locus_owned_fail(error, places->count, sizeof *nodes);
+        return locus_owned_fail(error);
     *words = (locus_point_words){.nodes = nodes};
     locus_status status = LOCUS_OK;
     for (size_t c = 0; c < places->count && status == LOCUS_OK; c++) {

@@ -29,7 +29,7 @@ static locus_status make(const locus_table_asked *asked, locus_table_entry *entr
     void *key = locus_owned_get(&entry->memory, asked->key_bytes, 1);
     entry->table = locus_owned_get(&entry->memory, 1, size);
     if (!key || !entry->table)
-        return locus_owned_fail(error, 1, size);
+        return locus_owned_fail(error);
     if (asked->key_bytes > 0)
         memcpy(key, asked->key, asked->key_bytes);
     entry->kind = asked->kind;
@@ -62,7 +62,7 @@ locus_status locus_tables_get(locus_tables *tables, const locus_table_asked *ask
     locus_table_entry *entry = status == LOCUS_OK ? locus_owned_get(&making.memory, 1, sizeof *entry) : NULL;
     if (!entry) {
         locus_owned_release(&making.memory);
-        return status == LOCUS_OK ? locus_owned_fail(error, 1, sizeof *entry) : status;
+        return status == LOCUS_OK ? locus_owned_fail(error) : status;
     }
     *entry = making;
     push(tables, entry);

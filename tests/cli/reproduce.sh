@@ -68,6 +68,13 @@ mv runs trained
 cmp "$file" before.md && cmp "$json" before.json || fail "imported runs make other files"
 rm -r runs
 mv trained runs
+# Runs stand in the table's order, whatever order the store has them in, and by their names.
+"$locus" reproduce table1 --budget quick --columns copy-scaled,reverse-scaled --seeds 1 --no-page --quiet >out 2>err ||
+    fail "two columns: $?, $(cat err)"
+for run in copy-sinusoidal copy-relative-window-20 copy-rope copy-algebraic-decay-0.98 reverse-sinusoidal reverse-relative-window-20 \
+    reverse-rope reverse-algebraic-decay-0.98; do echo "$run-quick-s0-"; done >order
+sed -n 's/^"name": "\([a-z].*-\)[0-9a-f]*",$/\1/p' "runs/reproduce-table1-quick-copy-scaled+reverse-scaled.json" | diff order - ||
+    fail "the order of the runs"
 mkdir copy
 cp before.json copy/page.json
 from() {

@@ -225,6 +225,11 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says fold rope --heads 2
     says fold rope --heads 2 --head-dim 4
     says fold rope --heads 2 --head-dim 4 -o x.npy
+    says fold rope --heads 2 --head-dim 4 -o ./x.npy
+    says fold rope --heads 2 --head-dim 4 -o ./plain
+    mkdir -p with.dot/with.dot
+    says fold rope --heads 2 --head-dim 4 -o with.dot/with.dot
+    says fold rope --heads 2 --head-dim 4 -o with.dot/plain
     says fold alibi --heads 2 --head-dim 4 -o x.safetensors
     says fold 'algebraic(group=seq)' --heads 2 --head-dim 4 -o x.safetensors
     says fold 'algebraic(group=seq)' --heads 2 --head-dim 4 -o x.safetensors --json
@@ -266,6 +271,11 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says fold rope --query flat.npy --key flat.npy --transposed --heads 2 --head-dim 2 -o x.safetensors
     says fold rope --query q.npy --key wide.npy --heads 2 --head-dim 4 -o x.safetensors
     says fold rope --query bias.npy --key whole.npy --heads 1 --head-dim 2 -o x.safetensors
+    says fold rope --query reals.npy --key reals.npy --heads 2 --head-dim 2 -o x.safetensors
+    says fold rope --query reals.npy --key wide.npy --heads 1 --head-dim 2 -o x.safetensors
+    says fold 'rope(values=on)' --query reals.npy --key reals.npy --value flat.npy --out-projection flat.npy --heads 1 --head-dim 2 -o x.safetensors
+    says fold 'roper' --query bias.npy --key bias.npy --value bias.npy --out-projection wide.npy --heads 1 --head-dim 2 -o x.safetensors
+    says check 'shiv-quirk(depth=4, k=4)' --heads 6 --head-dim 2
     says fold rope --to algebraic --heads 2 --head-dim 4 -o x.safetensors --params none.safetensors
 
     says plot group seq
@@ -315,6 +325,12 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says data inspect text
     says data inspect classify
     says data inspect cifar10 --data nowhere
+    mkdir half
+    { printf '\003'; head -c 3072 /dev/zero; } >half/test_batch.bin
+    says data inspect cifar10 --data half
+    for i in 1 2 3 4 5; do cp half/test_batch.bin half/data_batch_$i.bin; done
+    rm half/test_batch.bin
+    says data inspect cifar10 --data half
     says data inspect cifar10 -n 3
     says data inspect copy --digits 3
     says data inspect addition --order depth

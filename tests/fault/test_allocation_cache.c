@@ -2,33 +2,7 @@
 /* Every allocation of a key–value cache's life refused in turn: the status is MEMORY, what was kept is as it was, and
  * every block is given back; or it is done without, and what comes out has the same bits. */
 #include "../unit/cache_case.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-typedef struct ledger {
-    size_t blocks, asked, refuse; /* refuse: number of the allocation that fails, from 1; 0: none */
-} ledger;
-
-static void *book_allocate(void *state, size_t bytes, size_t alignment) {
-    ledger *books = state;
-    if (++books->asked == books->refuse)
-        return NULL;
-    void *block = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    books->blocks += block != NULL;
-    return block ? memset(block, 0xA5, bytes) : NULL; /* nothing may count on zeros */
-}
-
-static void book_release(void *state, void *block, size_t bytes) {
-    ledger *books = state;
-    (void)bytes;
-    books->blocks--;
-    free(block);
-}
+#include "refusing_ledger.h"
 
 enum { TOKENS = 40, PIECES = 4 };
 
@@ -95,8 +69,7 @@ static void refuse_all(life *l, ledger *books) {
         }
         if (status == LOCUS_OK)
             continue; /* what can be done without: remembered angles, new tokens that follow a move */
-        assert_int_equal(status, LOCUS_ERROR_MEMORY);
-        assert_int_equal(error.status, LOCUS_ERROR_MEMORY);
+        assert_refused(books, status, &error);
     }
 }
 
@@ -135,7 +108,7 @@ static void run_life(const char *spec, const char *shift, ledger *books) {
 
 static void refused_memory_changes_nothing(void **state) {
     (void)state;
-    ledger books = {0, 0, 0};
+    ledger books = {0};
     const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, &books};
     assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     run_life("roper + alibi", "-3", &books);

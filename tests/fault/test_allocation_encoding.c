@@ -3,42 +3,9 @@
  * refused in turn: the status is MEMORY, what was there before stays as it was, and every block is given back. */
 #include "../property/algebra_rig.h"
 #include "../unit/plan_fingerprint.h"
-
-#include <pthread.h>
-
-typedef struct ledger {
-    size_t blocks, bytes, asked, refuse; /* refuse: number of the allocation that fails, from 1; 0: none */
-} ledger;
+#include "refusing_ledger.h"
 
 static ledger books;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void *book_allocate(void *state, size_t bytes, size_t alignment) {
-    (void)state;
-    pthread_mutex_lock(&lock);
-    bool refused = ++books.asked == books.refuse;
-    pthread_mutex_unlock(&lock);
-    if (refused)
-        return NULL;
-    void *block = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (block) {
-        memset(block, 0xA5, bytes); /* nothing may count on zeros */
-        pthread_mutex_lock(&lock);
-        books.blocks++;
-        books.bytes += bytes;
-        pthread_mutex_unlock(&lock);
-    }
-    return block;
-}
-
-static void book_release(void *state, void *block, size_t bytes) {
-    (void)state;
-    pthread_mutex_lock(&lock);
-    books.blocks--;
-    books.bytes -= bytes;
-    pthread_mutex_unlock(&lock);
-    free(block);
-}
 
 typedef struct scene {
     const char *spec;
@@ -109,7 +76,7 @@ static locus_status live(scene *s, locus_error *error) {
 
 static void test_all_fail(void **state) {
     (void)state;
-    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, NULL};
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, &books};
     const int64_t scattered[] = {3, 4, 900, 901, 2, 4, 5}, others[] = {0, 7, 9, 3};
     const char *const specs[] = {"sinusoidal + learned(size=1000)",
                                  "chebyshev(size=1000) + chebyshev(size=1000, site=output)",
@@ -155,8 +122,10 @@ static void test_all_fail(void **state) {
             books.refuse = refuse;
             locus_status status = live(&s, &error);
             done = books.asked < refuse;
-            if (status != (done ? LOCUS_OK : LOCUS_ERROR_MEMORY) || (!done && error.status != LOCUS_ERROR_MEMORY))
-                fail_msg("'%s', allocation %zu: status %d, %s", specs[i], refuse, (int)status, error.message);
+            if (!done)
+                assert_refused(&books, status, &error);
+            else if (status != LOCUS_OK)
+                fail_msg("'%s': status %d, %s", specs[i], (int)status, error.message);
             if (books.blocks != blocks || books.bytes != bytes)
                 fail_msg("'%s', allocation %zu: %zu blocks are left", specs[i], refuse, books.blocks - blocks);
             assert_true(refuse < 1000);
@@ -173,7 +142,7 @@ static void test_all_fail(void **state) {
 
 static void test_patterns_fail(void **state) {
     (void)state;
-    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, NULL};
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, &books};
     assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     bool done = false;
     for (size_t refuse = 1; !done; refuse++) {
@@ -201,7 +170,7 @@ static void test_patterns_fail(void **state) {
 /* Execution asks for no memory at all. */
 static void test_execution_allocates_nothing(void **state) {
     (void)state;
-    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, NULL};
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, &books};
     const char *const specs[] = {"algebraic(values=on)",
                                  "rope(learned=on)",
                                  "rope(axes=2, pairs=half, scaling=yarn, factor=2, original=64)",

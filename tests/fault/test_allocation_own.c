@@ -35,12 +35,19 @@ static void put(const char *path, const char *text, size_t bytes) {
 
 /* ---- what is done ---- */
 
+static void assert_named(const lab_dataset *set) {
+    for (size_t i = 0; i < set->name_count; i++)
+        assert_non_null(set->names[i]);
+}
+
 static locus_status draw(const char *task, const lab_task_options *options, locus_error *error) {
     const lab_draw wanted = {lab_task_find(task), options, LAB_SET_TEST, 0, 0};
     lab_dataset set;
     const locus_status status = lab_dataset_generate(&set, &wanted, error);
-    if (status == LOCUS_OK)
+    if (status == LOCUS_OK) {
+        assert_named(&set);
         lab_dataset_destroy(&set);
+    }
     return status;
 }
 
@@ -107,6 +114,7 @@ static locus_status typed_pair_way(locus_error *error) {
     /* What comes back is whole: with a 0 ids move by one. */
     assert_true(set.samples == 1 && set.input != NULL && set.input_offsets != NULL && set.names != NULL);
     assert_true(set.input_offsets[1] == 2 && set.input[0] == 1 && set.input[1] == 3);
+    assert_named(&set);
     lab_dataset_destroy(&set);
     return LOCUS_OK;
 }

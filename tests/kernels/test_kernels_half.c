@@ -13,6 +13,8 @@
 #include "kernel_guard.h"
 #include "kernels/kernels_list.h"
 
+#include <locus/tensor.h>
+
 enum { HALVES = 65536 };
 
 static float float_of(uint32_t bits) {
@@ -52,9 +54,9 @@ static double meaning(format f, unsigned half) {
 
 /* The half nearest to x by comparison with its neighbours; of two, the even one. Magnitudes of halves rise with their
  * bits, and the first number that does not exist, 2^(largest exponent + 1), stands where infinity is. */
-static unsigned nearest(format f, float x) {
-    const unsigned sign = bits_of(x) >> 16 & 0x8000u, infinity = ((1u << f.exponent_bits) - 1) << f.fraction_bits;
-    const double size = fabs((double)x), end = ldexp(1, bias_of(f) + 1);
+static unsigned nearest(format f, double x) {
+    const unsigned sign = signbit(x) ? 0x8000u : 0, infinity = ((1u << f.exponent_bits) - 1) << f.fraction_bits;
+    const double size = fabs(x), end = ldexp(1, bias_of(f) + 1);
     if (isinf(x))
         return sign | infinity;
     unsigned low = 0, high = infinity;
@@ -119,8 +121,8 @@ static void flush(format f, narrow_kernel *narrow) {
             assert_true(is_nan(f, batch.y[i]));
             assert_true(((unsigned)batch.y[i] >> (f.fraction_bits - 1)) & 1u);
             assert_int_equal(batch.y[i] >> 15, bits_of(x) >> 31);
-        } else if (batch.y[i] != nearest(f, x)) {
-            fail_msg("%a becomes %04x, the nearest is %04x", (double)x, batch.y[i], nearest(f, x));
+        } else if (batch.y[i] != nearest(f, (double)x)) {
+            fail_msg("%a becomes %04x, the nearest is %04x", (double)x, batch.y[i], nearest(f, (double)x));
         }
     }
     batch.count = 0;
@@ -166,7 +168,7 @@ static void check_lengths(format f, widen_kernel *widen, narrow_kernel *narrow) 
                 wide[i] = (float)test_uniform();
             narrow(n, wide, half);
             for (size_t i = 0; i < n; i++)
-                assert_int_equal(half[i], nearest(f, wide[i]));
+                assert_int_equal(half[i], nearest(f, (double)wide[i]));
             widen(n, half, wide);
             narrow(n, wide, back);
             assert_memory_equal(half, back, n * sizeof *half);
@@ -284,8 +286,32 @@ static void test_levels_agree(void **state) {
     assert_memory_equal(other, widened, sizeof other);
 }
 
+/* Doubles that only two roundings, of which the first is to float, would take to the other half: beside midpoints. */
+static void check_doubles(format f, locus_dtype dtype) {
+    static double x[HALVES];
+    const unsigned infinity = ((1u << f.exponent_bits) - 1) << f.fraction_bits;
+    const int64_t count = (int64_t)infinity - 1;
+    for (int beside = -1; beside <= 1; beside++) {
+        for (unsigned h = 0; h + 1 < infinity; h++)
+            x[h] = (h % 2 ? -1 : 1) * (meaning(f, h) + meaning(f, h + 1)) / 2 * (1 + ldexp(beside, -40));
+        const locus_tensor from = locus_tensor_view(x, LOCUS_FLOAT64, 1, &count);
+        const locus_tensor to = locus_tensor_view(rounded, dtype, 1, &count);
+        assert_int_equal(locus_tensor_convert(&from, &to, NULL), LOCUS_OK);
+        for (unsigned h = 0; h + 1 < infinity; h++)
+            if (rounded[h] != nearest(f, x[h]))
+                fail_msg("%a becomes %04x, the nearest is %04x", x[h], rounded[h], nearest(f, x[h]));
+    }
+}
+
+static void test_doubles(void **state) {
+    (void)state;
+    check_doubles(float16, LOCUS_FLOAT16);
+    check_doubles(bfloat16, LOCUS_BFLOAT16);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_levels), cmocka_unit_test(test_levels_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_levels), cmocka_unit_test(test_levels_agree),
+                                       cmocka_unit_test(test_doubles)};
     guard_open();
     return cmocka_run_group_tests_name("half types", tests, NULL, NULL);
 }

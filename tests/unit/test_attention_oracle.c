@@ -172,9 +172,14 @@ static void test_long_sequences(void **state) {
 static void test_heads_share_distances(void **state) {
     const size_t lengths[] = {660, 100, 3}, longer[] = {1300, 40};
     (void)state;
-    attention_case test = {.spec = "alibi(group=tree:3)", .heads = 10, .kv_heads = 5, .head_dim = 4, .sequences = 3};
+    attention_case test = {.spec = "alibi(group=tree:3) + decay(group=tree:3, rate=0.9)",
+                           .heads = 10,
+                           .kv_heads = 5,
+                           .head_dim = 4,
+                           .sequences = 3};
     test.query_lengths = lengths;
     test.alibi = true;
+    test.decay = 0.9;
     test.mask = LOCUS_MASK_CAUSAL;
     test.sliding = 600;
     test.keep = 5;
@@ -200,6 +205,19 @@ static void test_dropout_is_replayed(void **state) {
                 test = with_encoding(test, &encodings[e]);
                 check_types(&test, ATTENTION_PLAIN);
             }
+    /* Kept keys are the end of a document and few: some rows are dropped as a whole. */
+    static const char *const specs[] = {"relative(window=3)", "rope"};
+    for (size_t i = 0; i < 2; i++) {
+        attention_case test = {.spec = specs[i], .heads = 2, .head_dim = 8, .sequences = 3, .query_lengths = queries};
+        test.window = i == 0 ? 3 : 0;
+        test.mask = LOCUS_MASK_CAUSAL;
+        test.sliding = 1;
+        test.keep = 4;
+        test.documents = true;
+        test.dropout = 0.4;
+        test.dropout_on = LOCUS_DROPOUT_LOGITS;
+        check_types(&test, ATTENTION_PLAIN);
+    }
 }
 
 static void test_every_instruction_set(void **state) {

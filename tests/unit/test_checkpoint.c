@@ -148,6 +148,8 @@ static void what_is_best_comes_back(void **state) {
     assert_int_equal(lab_init_read(model, path, NULL), LOCUS_OK);
     for (size_t i = 0; i < elements; i++)
         assert_true(lab_model_values(model)[i] == 3e4f + (float)i);
+    assert_int_equal(lab_init_read(model, "no/file", &error), LOCUS_ERROR_IO);
+    assert_string_equal(error.message, "cannot read 'no/file': No such file or directory");
     lab_train_config images = config;
     fill(10);
     images.task = lab_task_find("cifar10");

@@ -213,15 +213,22 @@ static void test_threads(void **state) {
 }
 
 /* Every score of a row dropped: the weights of what it sees are equal then, in both passes. With a bias every third key
- * is hidden. Gradients come from those rows alone. */
-static void check_all_dropped(const locus_tensor *bias) {
+ * is hidden; with a window of one key, two are kept that are not the first, which are of another document. Gradients
+ * come from those rows alone. */
+static void check_all_dropped(const char *spec, const locus_tensor *bias) {
     enum { DIM = 4 };
     const locus_shape shape = {.heads = 1, .kv_heads = 1, .head_dim = DIM, .value_dim = DIM};
     const score_layout layout = {1, {60}, {60}, false};
     score_scene s;
     size_t found = 0;
     double dv[60 * DIM] = {0};
-    score_scene_open(&s, "cope(max=3)", shape, &layout);
+    const bool window = strchr(spec, '+') != NULL;
+    bool seen[60] = {false};
+    int32_t documents[60];
+    for (size_t t = 0; t < 60; t++)
+        documents[t] = t >= 3;
+    score_scene_open(&s, spec, shape, &layout);
+    s.options.query_documents = s.options.key_documents = window ? documents : NULL;
     s.options.mask = LOCUS_MASK_CAUSAL;
     s.options.dropout = 0.8;
     s.options.dropout_on = LOCUS_DROPOUT_LOGITS;
@@ -231,12 +238,14 @@ static void check_all_dropped(const locus_tensor *bias) {
         const bool dropped = s.log_sum_exp[t] < -5e7 && isfinite(s.log_sum_exp[t]);
         found += dropped && t > 2;
         double count = 0, mean[DIM] = {0};
-        for (size_t j = 0; j <= t; j++)
-            count += !bias || j % 3 != 1;
+        for (size_t j = 0; j <= t; j++) {
+            seen[j] = bias ? j % 3 != 1 : !window || (documents[j] == documents[t] && (j == t || j < 5));
+            count += seen[j];
+        }
         for (size_t d = 0; d < DIM && !dropped; d++)
             s.go[t * DIM + d] = 0;
         for (size_t j = 0; j <= t && dropped; j++)
-            for (size_t d = 0; d < DIM && (!bias || j % 3 != 1); d++) {
+            for (size_t d = 0; d < DIM && seen[j]; d++) {
                 mean[d] += s.v[j * DIM + d] / count;
                 dv[j * DIM + d] += s.go[t * DIM + d] / count;
             }
@@ -259,8 +268,9 @@ static void test_all_dropped(void **state) {
         hidden[j] = -INFINITY;
     const int64_t sizes[] = {1, 60};
     const locus_tensor bias = locus_tensor_view(hidden, LOCUS_FLOAT32, 2, sizes);
-    check_all_dropped(NULL);
-    check_all_dropped(&bias);
+    check_all_dropped("cope(max=3)", NULL);
+    check_all_dropped("cope(max=3)", &bias);
+    check_all_dropped("cope(max=3) + scores(window=1, keep=5)", NULL);
 }
 
 static void refuse(const char *spec, locus_mask mask, bool turned, locus_status wanted, const char *part) {

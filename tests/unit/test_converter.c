@@ -53,6 +53,7 @@ static void only_whole_pictures_are_taken(void **state) {
         {PNG, "p.png", LOCUS_OK, NULL}, /* what it need not read is its affair */
         {LISTENS "printf '\\211PNG\\r\\n\\032\\n....'\n", "p.png", LOCUS_ERROR_IO, "did not draw its picture"},
         {LISTENS "printf '%%PDF-1.5'\n", "p.pdf", LOCUS_ERROR_IO, "did not draw its picture"},
+        {LISTENS "head -c 65535 /dev/zero\n" PNG, "p.png", LOCUS_OK, NULL},
         {LISTENS, "p.png", LOCUS_ERROR_IO, "did not draw its picture"},
         {"echo 'line 3: no such thing' >&2\n" PNG "exit 1\n", "p.png", LOCUS_ERROR_IO, "line 3: no such thing"},
         {LISTENS PNG "kill -9 $$\n", "p.png", LOCUS_ERROR_IO, "rsvg-convert failed"},

@@ -210,10 +210,64 @@ static void diverging_colours(void **state) {
     assert_int_equal(lab_diverging_colour(INFINITY), 0x144d85);
 }
 
+static void draw_arrow(const lab_point *points, size_t many, double width, const char *name) {
+    locus_error error = {0};
+    lab_drawing *drawing = lab_drawing_create(WIDTH, HEIGHT);
+    assert_non_null(drawing);
+    lab_draw_line(drawing, points, many, (lab_stroke){.colour = BLACK, .width = width, .arrow = true});
+    if (lab_drawing_write(drawing, scratch_path(name), &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    lab_drawing_free(drawing);
+}
+
+/* The line ends where its head begins, however many points lie inside of that; a line shorter than its head stays. */
+static void arrows(void **state) {
+    (void)state;
+    static const lab_point points[] = {{10, 10},
+                                       {60, 10},
+                                       {60, 50},
+                                       {62, 51},
+                                       {63, 51},
+                                       /* the last three are a line whose head reaches back over the two before */
+                                       {60, 10},
+                                       {61, 49},
+                                       {62, 50},
+                                       {60, 50},
+                                       {62, 51},
+                                       {63, 51}};
+    static const struct {
+        size_t first, many;
+        double width;
+        const char *line, *head;
+    } cases[] = {
+        {0, 3, 2, "10.00,10.00 60.00,10.00 60.00,44.12", "60.00,50.00 56.47,41.60 63.53,41.60"},
+        {1, 2, 2, "60.00,10.00 60.00,44.12", "60.00,50.00 56.47,41.60 63.53,41.60"},
+        {0, 5, 2, "10.00,10.00 60.00,10.00 62.57,45.14 62.57,45.14 62.57,45.14", "63.00,51.00 58.87,42.88 65.91,42.36"},
+        {0, 5, 1, "10.00,10.00 60.00,10.00 62.59,45.41 62.59,45.41 62.59,45.41", "63.00,51.00 59.07,43.27 65.77,42.78"},
+        {8, 3, 2, "60.00,50.00 62.00,51.00 63.00,51.00", "63.00,51.00 53.92,51.69 56.15,45.00"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = NULL, lines[400];
+        size_t bytes;
+        draw_arrow(points + cases[i].first, cases[i].many, cases[i].width, "arrow.svg");
+        assert_int_equal(lab_file_read(scratch_path("arrow.svg"), &text, &bytes, NULL), LOCUS_OK);
+        snprintf(lines, sizeof lines,
+                 "<polyline points=\"%s\" fill=\"none\" stroke=\"#000000\" stroke-width=\"%g\"/>\n"
+                 "<polygon points=\"%s\" fill=\"#000000\"/>\n",
+                 cases[i].line, cases[i].width, cases[i].head);
+        if (strstr(text, lines) == NULL)
+            fail_msg("%s has not:\n%s", text, lines);
+        free(text);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attentions),         cmocka_unit_test(shapes_of_a_png),
-        cmocka_unit_test(colours_of_series),  cmocka_unit_test(diverging_colours),
-        cmocka_unit_test(labels_are_thinned), cmocka_unit_test(points_of_a_torus_stand_apart)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(attentions),
+                                       cmocka_unit_test(arrows),
+                                       cmocka_unit_test(shapes_of_a_png),
+                                       cmocka_unit_test(colours_of_series),
+                                       cmocka_unit_test(diverging_colours),
+                                       cmocka_unit_test(labels_are_thinned),
+                                       cmocka_unit_test(points_of_a_torus_stand_apart)};
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -65,7 +65,8 @@ static locus_positions *packed(const char *group, size_t sequences, const size_t
 
 static void positions(void **state) {
     (void)state;
-    const int64_t counted[] = {0, 1, 2, 3, 4, 5}, gapped[] = {0, 1, 99, 3, 4, 77}, other[] = {0, 1, 2, 3, 4, 6};
+    const int64_t counted[] = {0, 1, 2, 3, 4, 5}, gapped[] = {0, 1, 99, 3, 4, 77}, other[] = {0, 1, 2, 3, 4, 6},
+                  first[] = {0, 1, 2, 3, 5, 5};
     const size_t one[] = {0, 6}, two[] = {0, 3, 6}, five[] = {0, 5}, lengths[] = {2, 2}, each[] = {0, 1, 2};
     struct {
         locus_positions *own;
@@ -82,6 +83,11 @@ static void positions(void **state) {
                {packed("cycle:9", 1, one, NULL, NULL), 5},
                {packed("seq*seq", 1, (size_t[]){0, 3}, NULL, counted), 7},
                {packed("grid:2", 1, (size_t[]){0, 3}, NULL, counted), 7},
+               {packed("grid:2", 1, (size_t[]){0, 3}, NULL, other), 12},
+               {packed("grid:2", 1, (size_t[]){0, 3}, NULL, first), 13},
+               {packed("grid:3", 1, (size_t[]){0, 2}, NULL, counted), 14},
+               {packed("grid:3", 1, (size_t[]){0, 2}, NULL, first), 15},
+               {packed("grid:3", 1, (size_t[]){0, 2}, NULL, other), 16},
                {packed("seq", 2, each, NULL, counted), 8},
                {packed("seq", 2, each, NULL, counted + 1), 9},
                {packed("seq", 2, each, (size_t[]){1, 0}, counted), 10},

@@ -35,11 +35,16 @@ static const char *const pieces[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]
                                      "]",     "min",   "max",   "med",   "sm",     "0", "1", "2",
                                      "3",     "4",     "5",     "6",     "7",      "8", "9"};
 
-static const char *pretrained_folder(void) {
+/* The vocabulary, of which one word is another. */
+static void write_pieces(size_t other) {
     char words[512] = "";
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        snprintf(words + strlen(words), sizeof words - strlen(words), "%s\n", pieces[i]);
+        snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s\n", i == other ? "x" : "", pieces[i]);
     scratch_write("vocab.txt", words, strlen(words));
+}
+
+static const char *pretrained_folder(void) {
+    write_pieces(SIZE_MAX);
     return bert_case_folder("plain");
 }
 
@@ -105,6 +110,10 @@ static void test_vocabulary_is_identity(void **state) {
     assert_true(digest_now(folder) == first);
     scratch_write("vocab.txt", words, strlen(words));
     assert_true(digest_now(folder) != first);
+    for (size_t other = 0; other < 5; other += 4) { /* [PAD] or [MASK] */
+        write_pieces(other);
+        assert_true(digest_now(folder) != first);
+    }
     assert_true(digest_now(pretrained_folder()) == first);
 }
 

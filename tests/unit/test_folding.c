@@ -107,6 +107,9 @@ static void both_ways(void **state) {
     check("rope", (lab_folding_wish){.to = LAB_FOLD_ALGEBRAIC}, "algebraic");
     check("rope", (lab_folding_wish){.to = LAB_FOLD_ALGEBRAIC, .random_basis = true, .seed = 2}, "algebraic");
     check("algebraic(group=cycle:6)", (lab_folding_wish){.to = LAB_FOLD_ALGEBRAIC, .random_basis = true}, "algebraic");
+    for (int drawn = 0; drawn < 2; drawn++) /* of either block a direction is left over */
+        check("algebraic(group=grid:2, split=3:5, init=random)",
+              (lab_folding_wish){.to = LAB_FOLD_ALGEBRAIC, .random_basis = drawn, .seed = 2}, "algebraic");
 }
 
 static void refused(void **state) {

@@ -5,6 +5,7 @@
 #include "task/own/labelled.h"
 #include "task/own/own_sets.h"
 #include "task/task_class.h"
+#include "train/configuration/config.h"
 
 #include <locus/random.h>
 #include <setjmp.h>
@@ -580,14 +581,31 @@ static void test_other_sets(void **state) {
     assert_non_null(strstr(error.message, "holds other samples than the run was made for"));
 }
 
+/* Nothing is told of data that are not there. */
+static void test_untold(void **state) {
+    (void)state;
+    static const char *const kinds[] = {"classify", "pairs", "images"};
+    static const char *const paths[] = {NULL, "nowhere"};
+    for (size_t i = 0; i < 6; i++) {
+        char text[300] = "as it was";
+        lab_train_config config;
+        assert_int_equal(lab_train_config_budget(&config, lab_task_find(kinds[i / 2]), "smoke", LAB_SETUP_PAPER, NULL),
+                         LOCUS_OK);
+        config.data.path = paths[i % 2];
+        assert_false(config.task->class->tell(&config, text, sizeof text));
+        assert_string_equal(text, "as it was");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),     cmocka_unit_test(test_cuts),        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_mark),      cmocka_unit_test(test_json),        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_shared),    cmocka_unit_test(test_kept),        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_typed),     cmocka_unit_test(test_lines),       cmocka_unit_test(test_other_sets),
-        cmocka_unit_test(test_strangers), cmocka_unit_test(test_edges),       cmocka_unit_test(test_most_labels),
-        cmocka_unit_test(test_shares),    cmocka_unit_test(test_split_stays), cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_untold),      cmocka_unit_test(test_words),     cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_parts),       cmocka_unit_test(test_mark),      cmocka_unit_test(test_json),
+        cmocka_unit_test(test_split),       cmocka_unit_test(test_shared),    cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_names),       cmocka_unit_test(test_typed),     cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_other_sets),  cmocka_unit_test(test_strangers), cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_most_labels), cmocka_unit_test(test_shares),    cmocka_unit_test(test_split_stays),
+        cmocka_unit_test(test_digest),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -142,6 +142,12 @@ static void first_values_are_drawn_as_documented(void **state) {
     model = make(&config, 4);
     assert_true(fabs(deviation(find(model, "embedding.weight")) - 1.0) < 0.06);
     lab_model_destroy(&model);
+    config = lab_text_classifier.defaults;
+    config.classes = 2;
+    config.vocabulary = config.token_types = 60;
+    model = make(&config, 4);
+    assert_true(fabs(deviation(find(model, "types.weight")) / 0.02 - 1.0) < 0.06);
+    lab_model_destroy(&model);
 }
 
 static void the_encoding_is_kept_as_a_copy(void **state) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The parallel loop: every piece once, workers never shared, nesting, concurrent callers, other executors, forks. Made
  * to be run under the thread sanitizer as well. */
+#include "core/pool.h"
+
 #include <locus/parallel.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -421,8 +423,8 @@ static void settings_and_forks_come_between_loops(void **state) {
 
 /* ---- the environment ---- */
 
-static int threads_of_environment(const char *text) {
-    char *command[] = {"/proc/self/exe", "threads", NULL};
+static int run_as(char *word, const char *text) {
+    char *command[] = {"/proc/self/exe", word, NULL};
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -442,17 +444,61 @@ static void environment_sets_the_threads(void **state) {
     (void)state;
     assert_int_equal(locus_threads_set(0), LOCUS_OK);
     int all = (int)locus_threads() & 0xFF;
-    assert_int_equal(threads_of_environment("5"), 5);
-    assert_int_equal(threads_of_environment("1"), 1);
+    assert_int_equal(run_as("threads", "5"), 5);
+    assert_int_equal(run_as("threads", "1"), 1);
     const char *const senseless[] = {NULL, "", "0", "-3", "two", "4x", "1025", "99999999999999999999"};
     for (size_t i = 0; i < sizeof senseless / sizeof *senseless; i++)
-        assert_int_equal(threads_of_environment(senseless[i]), all);
+        assert_int_equal(run_as("threads", senseless[i]), all);
+}
+
+static bool is_late;
+
+static void add_piece(void *sum, size_t piece, size_t worker) {
+    (void)worker;
+    atomic_fetch_add((atomic_size_t *)sum, piece);
+}
+
+static size_t sum_of_loop(void) {
+    atomic_size_t sum = 0;
+    locus_parallel_for(4, add_piece, &sum);
+    return atomic_load(&sum);
+}
+
+/* The library ends its threads before this, which has them made again. */
+__attribute__((destructor(101))) static void loop_at_the_end(void) {
+    if (is_late) {
+        alarm(20);
+        const size_t sum = sum_of_loop();
+        _exit(locus_threads_set(1) == LOCUS_OK && sum == 6 ? 42 : 41);
+    }
+}
+
+static void loops_run_after_the_end(void **state) {
+    (void)state;
+    assert_int_equal(run_as("late", "3"), 42);
+}
+
+/* As many threads as there may be, and one more; none is made before there is work. */
+static void test_most_threads(void **state) {
+    (void)state;
+    const size_t before = locus_threads();
+    assert_int_equal(locus_threads_set(LOCUS_MAX_THREADS), LOCUS_OK);
+    assert_int_equal(locus_threads(), LOCUS_MAX_THREADS);
+    assert_int_equal(locus_threads_set(LOCUS_MAX_THREADS + 1), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_threads(), LOCUS_MAX_THREADS);
+    assert_int_equal(locus_threads_set(before), LOCUS_OK);
 }
 
 int main(int count, char **arguments) {
-    if (count > 1 && strcmp(arguments[1], "threads") == 0) /* what threads_of_environment starts */
+    if (count > 1 && strcmp(arguments[1], "threads") == 0) /* what run_as starts */
         return (int)locus_threads();
+    if (count > 1 && strcmp(arguments[1], "late") == 0) {
+        is_late = true;
+        return sum_of_loop() == 6 ? 0 : 1;
+    }
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_most_threads),
+        cmocka_unit_test(loops_run_after_the_end),
         cmocka_unit_test(every_piece_runs_once),
         cmocka_unit_test(many_short_loops_in_a_row),
         cmocka_unit_test(sleepers_wake),

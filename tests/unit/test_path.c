@@ -323,6 +323,13 @@ static void bad_tuples_are_placed(void **state) {
     expect_refused("seq*tree:2", "(3,1+5)", 4, 2, "no branch '+5' on tree:2");
     expect_refused("seq*tree:2", "(1+2,3)", 2, 2, "',' or ')'");
     expect_refused("seq", "(1,2)", 3, 1, "more components than the 1 of 'seq'");
+    /* A group's name of at most 43 letters is told whole. */
+    expect_refused("cycle:1234567*cycle:1234567*cycle:123456789", "(5)", 0, 3,
+                   "the path has 1 component, 'cycle:1234567*cycle:1234567*cycle:123456789' needs a tuple of 3");
+    expect_refused("cycle:1234567*cycle:1234567*cycle:1234567890", "(5)", 0, 3,
+                   "the path has 1 component, 'cycle:1234567*cycle:1234567*cycle:123456789…' needs a tuple of 3");
+    expect_refused("cycle:1234567*cycle:1234567*cycle:1234567890*seq", "(1,2,3,4,5)", 9, 1,
+                   "more components than the 4 of 'cycle:1234567*cycle:1234567*cycle:123456789…': take this one");
     char deep[2100];
     memset(deep, '(', 1001);
     strcpy(deep + 1001, "3");

@@ -274,19 +274,28 @@ static void too_wide_a_png(void **state) {
     expect_failure("wide.png", "16385×3 pixels");
 }
 
-/* It would have asked for a gigabyte. */
-static void a_png_that_states_more_than_it_can_hold(void **state) {
+static void write_head(unsigned width, unsigned height) {
     FILE *file = fopen(scratch_path("large.png"), "wb");
     png_structp writer = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png_create_info_struct(writer);
-    (void)state;
     assert_non_null(file);
+    assert_int_equal(setjmp(png_jmpbuf(writer)), 0);
     png_init_io(writer, file);
-    png_set_IHDR(writer, info, LAB_PICTURE_MOST, LAB_PICTURE_MOST, 8, PNG_COLOR_TYPE_RGB, 0, 0, 0);
+    png_set_IHDR(writer, info, width, height, 8, PNG_COLOR_TYPE_RGB, 0, 0, 0);
     png_write_info(writer, info);
     png_destroy_write_struct(&writer, &info);
-    fclose(file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The first would have asked for a gigabyte. */
+static void a_png_that_states_more_than_it_can_hold(void **state) {
+    (void)state;
+    write_head(LAB_PICTURE_MOST, LAB_PICTURE_MOST);
     expect_failure("large.png", "33 bytes cannot hold 16384×16384 pixels");
+    write_head(344, 34); /* 1,032 bytes a row: one more than there are */
+    expect_failure("large.png", "33 bytes cannot hold 344×34 pixels");
+    write_head(344, 33);
+    expect_failure("large.png", "the file ends too early");
 }
 
 /* A chunk that libpng skips, before the head, with a smaller size where the head's should be. */

@@ -172,21 +172,35 @@ static void test_refused(void **state) {
 #endif
 }
 
-/* A head that promises 16,000 × 16,000 pixels: nothing is allocated for them. */
+/* A picture of `bytes` bytes whose head promises other sizes. */
+static void promise(unsigned char *out, unsigned long bytes, unsigned long width, unsigned long height) {
+    for (unsigned long i = 0; i + 9 < bytes; i++) {
+        if (out[i] == 0xFF && out[i + 1] == 0xC0) { /* the frame: length, depth, height, width */
+            out[i + 5] = (unsigned char)(height >> 8);
+            out[i + 6] = (unsigned char)(height & 0xFF);
+            out[i + 7] = (unsigned char)(width >> 8);
+            out[i + 8] = (unsigned char)(width & 0xFF);
+            break;
+        }
+    }
+    scratch_write("p.jpg", out, bytes);
+}
+
+/* Of more than 1,024 pixels for each byte, as 16,000 × 16,000 are, nothing is allocated. */
 static void test_promise(void **state) {
     (void)state;
     unsigned long bytes = 0;
     const recipe how = {JCS_RGB, 3, false, false, 0, 0};
     unsigned char *out = encode(&how, &bytes);
-    for (unsigned long i = 0; i + 9 < bytes; i++) {
-        if (out[i] == 0xFF && out[i + 1] == 0xC0) { /* the frame: length, depth, height, width */
-            out[i + 5] = out[i + 7] = 16000 >> 8;
-            out[i + 6] = out[i + 8] = 16000 & 0xFF;
-            break;
-        }
-    }
-    scratch_write("p.jpg", out, bytes);
+    lab_picture picture;
+    locus_error error = {0};
+    promise(out, bytes, 16000, 16000);
     expect_failure("so few bytes cannot hold so many pixels");
+    promise(out, bytes, 1024, bytes + 1);
+    expect_failure("so few bytes cannot hold so many pixels");
+    promise(out, bytes, 1024, bytes);
+    assert_int_not_equal(lab_picture_read(&picture, scratch_path("p.jpg"), &error), LOCUS_OK);
+    assert_null(strstr(error.message, "so few bytes"));
     free(out);
 }
 

@@ -260,6 +260,7 @@ static void test_cached(void **state) {
                                         "own-dense + own-alibi",
                                         "own-wave",
                                         "own-branches",
+                                        "alibi + own-wave + decay",
                                         "own-kerple(group=seq*tree:2) + own-alibi(group=seq*tree:2)",
                                         "own-shear"};
     (void)state;
@@ -857,6 +858,18 @@ static void test_too_many_pairs(void **state) {
     assert_int_equal(locus_plan_create_with(&r.plan, r.binding, r.queries, NULL, &options, &error),
                      LOCUS_ERROR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "the matrices of 'own-dense' at 3000 positions are too many"));
+    rig_close(&r);
+    /* A matrix at each of five positions has room, or lacks a byte of it. */
+    rig_bind(&r, "own-dense", rig_shape(2, 4, 0, 0), 1);
+    r.queries = rig_positions(NULL, 5);
+    options.workspace = 5 * 4 * 4 * sizeof(double) - 1;
+    assert_int_equal(locus_plan_create_with(&r.plan, r.binding, r.queries, NULL, &options, &error),
+                     LOCUS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.message,
+                        "the matrices of 'own-dense' at 5 positions are too many for the plan's workspace "
+                        "of 639 bytes: give more, or plan fewer tokens at a time");
+    options.workspace++;
+    assert_int_equal(locus_plan_create_with(&r.plan, r.binding, r.queries, NULL, &options, &error), LOCUS_OK);
     rig_close(&r);
 }
 

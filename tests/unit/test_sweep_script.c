@@ -50,6 +50,8 @@ static const struct {
      " compare --lists --storey x --jsonl --threads-of 3"},
     {"locus compare -jobs 3 -j3 --j 4 list jobs -k 3", " compare -jobs 3 -j3 --j 4 list jobs -k 3",
      " compare -jobs 3 -j3 --j 4 list jobs -k 3"},
+    {"locus compare a-jobs 3 ./list -/store=x b-page", " compare a-jobs 3 ./list -/store=x b-page",
+     " compare a-jobs 3 ./list -/store=x b-page"},
     {"locus compare --list=1 --sbatc --stor x", " compare --sbatc --stor x", " compare --sbatc --stor x"},
     {"locus compare 'a  --list b' --store 'x y' \\'c --json\\ d", " compare 'a  --list b' \\'c --json\\ d",
      " compare 'a  --list b' \\'c --json\\ d"},

@@ -249,6 +249,9 @@ static void encodings_have_a_length(void **state) {
         {"rope / rope(learned=off)", "rope(learned=on) / rope(learned=off)"},
         {"rope(base=100)+alibi", "rope(learned=on, base=100) + alibi"},
         {"roper", "roper(learned=on)"},
+        {"rope (learned=off)", "rope(learned=off)"},
+        {"rope \t ( base=100)", "rope(learned=on, base=100)"},
+        {"rope  + alibi ", "rope(learned=on) + alibi"},
     };
     for (size_t i = 0; i < COUNT(told); i++) {
         char wanted[LAB_SPEC_SIZE];

@@ -179,7 +179,7 @@ locus_status locus_algebraic_draw(const locus_term *term, const locus_algebraic_
                                  .theta = rope,
                                  .work = work};
     locus_block_drawing drawing = {.draw = &draw, .blocks = blocks, .work_count = doubles, .failed = failed};
-    locus_status status = rope && work && failed ? LOCUS_OK : locus_owned_fail(error, workers * doubles, sizeof *work);
+    locus_status status = rope && work && failed ? LOCUS_OK : locus_owned_fail(error);
     if (status == LOCUS_OK)
         draw_all(&draw, blocks, &drawing, workers, values);
     bool any = false;

@@ -120,7 +120,7 @@ locus_status locus_matrices_place(const locus_matrices_given *given, const locus
                                   const locus_whole_operator **placed, locus_error *error) {
     given_operator *op = locus_owned_get(memory, 1, sizeof *op);
     if (!op)
-        return locus_owned_fail(error, 1, sizeof *op);
+        return locus_owned_fail(error);
     op->base.class = &given_class;
     op->given = given;
     op->distinct = *distinct;

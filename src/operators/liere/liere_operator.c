@@ -367,7 +367,7 @@ static locus_status keep_matrices(locus_liere_operator *op, locus_owned *memory,
     keep.status = locus_owned_get(&passing, count, sizeof *keep.status);
     locus_status status = LOCUS_OK;
     if (!op->bases || !op->exponentials || !op->angles || !keep.scratch || !keep.status)
-        status = locus_owned_fail(error, 2 * count * square, sizeof(double));
+        status = locus_owned_fail(error);
     else
         locus_parallel_for_at_most(workers, count, keep_task, &keep);
     if (status == LOCUS_OK)
@@ -412,7 +412,7 @@ locus_status locus_liere_place(const locus_liere *liere, const locus_places *pla
                                const locus_whole_operator **placed, locus_error *error) {
     locus_liere_operator *op = locus_owned_get(memory, 1, sizeof *op);
     if (!op)
-        return locus_owned_fail(error, 1, sizeof *op);
+        return locus_owned_fail(error);
     op->base.class = &liere_class;
     op->liere = liere;
     op->placement = &places->items[0];

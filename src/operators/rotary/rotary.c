@@ -192,7 +192,7 @@ locus_status locus_rotary_begin(const locus_rotary *rotary, const locus_placemen
     locus_rotary_operator *op = *made = locus_owned_get(memory, 1, sizeof *op);
     *angles = locus_owned_get(memory, rotary->axes, sizeof **angles);
     if (!op || !*angles)
-        return locus_owned_fail(error, rotary->axes, sizeof **angles);
+        return locus_owned_fail(error);
     op->base.class = &rotary_operator_class;
     op->base.heads_apart = rotary->tables == rotary->heads;
     op->base.heads_alike = rotary->tables == 1;

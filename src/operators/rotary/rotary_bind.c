@@ -30,7 +30,7 @@ static locus_status make_angles(locus_rotary *rotary, const locus_angle_rates *r
                                 locus_error *error) {
     locus_angle_fine *fine = locus_owned_get(memory, 1, sizeof *fine);
     if (!fine)
-        return locus_owned_fail(error, 1, sizeof *fine);
+        return locus_owned_fail(error);
     rotary->pairs = rates->pairs;
     rotary->axes = 1;
     rotary->fine = fine;
@@ -51,7 +51,7 @@ locus_status locus_rotary_bind_axes(locus_rotary *rotary, size_t axes, const dou
     locus_angle_fine *fine = locus_owned_get(memory, axes, sizeof *fine);
     double *copy = locus_owned_get(memory, elements, sizeof *copy); /* [axes, tables, pairs] */
     if (!fine || !copy)
-        return locus_owned_fail(error, elements, sizeof *copy);
+        return locus_owned_fail(error);
     locus_status status = LOCUS_OK;
     for (size_t axis = 0; axis < axes && status == LOCUS_OK; axis++) {
         double *own = copy + axis * tables * pairs;
@@ -75,7 +75,7 @@ locus_status locus_rotary_bind_parts(locus_rotary *rotary, const double *theta, 
     locus_angle_fine *fine = locus_owned_get(memory, axes, sizeof *fine);
     double *sorted = locus_owned_get(memory, pairs, sizeof *sorted);
     if (!fine || !sorted)
-        return locus_owned_fail(error, pairs, sizeof *sorted);
+        return locus_owned_fail(error);
     for (size_t i = 0; i < pairs; i++)
         sorted[rotary->places ? rotary->places[i] : i] = theta[i];
     locus_status status = LOCUS_OK;
@@ -101,7 +101,7 @@ locus_status locus_rotary_bind_cycle(locus_rotary *rotary, int64_t n, locus_owne
     double *omega = locus_owned_get(memory, pairs, sizeof *omega);
     int64_t *multiples = locus_owned_get(memory, pairs, sizeof *multiples);
     if (!omega || !multiples)
-        return locus_owned_fail(error, pairs, sizeof *multiples);
+        return locus_owned_fail(error);
     locus_rotary_frequencies(BASE, rotary->dim, pairs, omega);
     for (size_t i = 0; i < pairs; i++)
         multiples[i] = multiple_of(n, omega[i]);
@@ -194,7 +194,7 @@ static locus_status make_matrices(locus_rotary *rotary, locus_matrix_job *job, c
     job->status = locus_owned_get(&passing, tables, sizeof *job->status);
     locus_status status = LOCUS_OK;
     if (!job->U || !job->V || !job->U32 || !job->V32 || !job->work || !job->status)
-        status = locus_owned_fail(error, work, sizeof(double));
+        status = locus_owned_fail(error);
     else
         status = run_job(job, tables, error);
     locus_owned_release(&passing);
@@ -214,7 +214,7 @@ static locus_status take_angles(const locus_rotary *rotary, locus_matrix_job *jo
     job->theta = locus_owned_get(memory, elements, sizeof *job->theta);
     job->sigma = locus_owned_get(memory, elements, sizeof *job->sigma);
     job->flip = locus_owned_get(memory, rotary->tables, sizeof *job->flip);
-    return job->theta && job->sigma && job->flip ? LOCUS_OK : locus_owned_fail(error, elements, sizeof *job->theta);
+    return job->theta && job->sigma && job->flip ? LOCUS_OK : locus_owned_fail(error);
 }
 
 locus_status locus_rotary_bind_basis(locus_rotary *rotary, locus_orthogonal_kind kind, const double *A,
@@ -227,7 +227,7 @@ locus_status locus_rotary_bind_basis(locus_rotary *rotary, locus_orthogonal_kind
             return status;
         job.skew_basis = locus_owned_get(memory, elements, sizeof *job.skew_basis);
         if (!job.skew_basis)
-            return locus_owned_fail(error, elements, sizeof *job.skew_basis);
+            return locus_owned_fail(error);
     }
     rotary->skew_basis = job.skew_basis;
     rotary->skew_angles = job.theta;
@@ -239,7 +239,7 @@ static locus_status find_flips(const locus_rotary *rotary, locus_angle_rates *ra
                                locus_error *error) {
     size_t *pairs = locus_owned_get(memory, rotary->tables, sizeof *pairs);
     if (!pairs)
-        return locus_owned_fail(error, rotary->tables, sizeof *pairs);
+        return locus_owned_fail(error);
     for (size_t table = 0; table < rotary->tables; table++)
         pairs[table] = rotary->flip[table] / 2;
     rates->flip_pairs = pairs;

@@ -11,7 +11,7 @@ locus_status locus_rotary_bind_given(locus_rotary *rotary, locus_owned *memory, 
     const size_t elements = rotary->tables * (rotary->dim / 2);
     const double *theta = locus_owned_get(memory, elements, sizeof *theta);
     if (!theta)
-        return locus_owned_fail(error, elements, sizeof *theta);
+        return locus_owned_fail(error);
     return locus_rotary_bind_angles(rotary, theta, memory, error);
 }
 
@@ -39,7 +39,7 @@ static locus_status set_side(locus_token_side *side, const uint32_t *numbers, lo
     double *reals = locus_owned_get(memory, side->tokens, sizeof *reals);
     const uint32_t *fine = locus_owned_get(memory, side->tokens, sizeof *fine);
     if (!reals || !fine)
-        return locus_owned_fail(error, side->tokens, sizeof *reals);
+        return locus_owned_fail(error);
     for (size_t t = 0; t < side->tokens; t++)
         reals[t] = (double)numbers[t];
     side->reals = reals;
@@ -57,7 +57,7 @@ locus_status locus_rotary_place_given(const locus_rotary *rotary, const locus_pl
     const size_t rows = rotary->tables * given->count;
     given_job job = {given, rotary->pairs, locus_owned_get(memory, rows * rotary->pairs * 2, sizeof *job.rows)};
     if (!placement || !job.rows)
-        return locus_owned_fail(error, rows * rotary->pairs * 2, sizeof *job.rows);
+        return locus_owned_fail(error);
     *placement = *first;
     placement->held = NULL;
     placement->coarse_count = given->count;

@@ -30,7 +30,7 @@ static locus_status stretch_fine(const locus_stretch *stretch, locus_angle_fine 
     const size_t pairs = fine->rates.pairs, elements = LOCUS_FINE * pairs * 2;
     double *rows = locus_owned_get(memory, elements, sizeof *rows);
     if (!rows)
-        return locus_owned_fail(error, elements, sizeof *rows);
+        return locus_owned_fail(error);
     memcpy(rows, fine->fine, elements * sizeof *rows);
     for (size_t f = 0; f < LOCUS_FINE; f++)
         stretch_row(stretch, pairs, (double)f, rows + f * pairs * 2);
@@ -42,7 +42,7 @@ locus_status locus_rotary_bind_growth(locus_rotary *rotary, const double *growth
                                       locus_error *error) {
     locus_angle_fine *both = locus_owned_get(memory, 2, sizeof *both);
     if (!both)
-        return locus_owned_fail(error, 2, sizeof *both);
+        return locus_owned_fail(error);
     both[0] = both[1] = rotary->fine[0];
     rotary->growth = growth;
     rotary->centre = centre;
@@ -81,7 +81,7 @@ static locus_status stretch_coarse(const locus_rotary_operator *op, const locus_
     const size_t pairs = op->rotary->pairs, count = placement->coarse_count, elements = count * pairs * 2;
     double *rows = locus_owned_get(memory, elements, sizeof *rows);
     if (!rows)
-        return locus_owned_fail(error, elements, sizeof *rows);
+        return locus_owned_fail(error);
     memcpy(rows, from->coarse, elements * sizeof *rows);
     for (size_t c = 0; c < count; c++) {
         const double p =
@@ -97,7 +97,7 @@ locus_status locus_rotary_place_growth(locus_rotary_operator *op, locus_owned *m
     const locus_rotary *rotary = op->rotary;
     locus_angle_table *both = locus_owned_get(memory, 2, sizeof *both);
     if (!both)
-        return locus_owned_fail(error, 2, sizeof *both);
+        return locus_owned_fail(error);
     locus_status status = check_range(rotary, &op->placement->query, "queries", error);
     if (status == LOCUS_OK)
         status = check_range(rotary, &op->placement->key, "keys", error);

@@ -102,7 +102,7 @@ static locus_status make_half_angles(locus_rotary_operator *op, locus_owned *mem
     }
     double *half = locus_owned_get(memory, rotary->tables * pairs, sizeof *half);
     if (!half)
-        return locus_owned_fail(error, rotary->tables * pairs, sizeof *half);
+        return locus_owned_fail(error);
     for (size_t table = 0; table < rotary->tables; table++) {
         double *to = half + table * pairs;
         const double *theta = rotary->fine[0].rates.theta + table * rotary->pairs;
@@ -125,7 +125,7 @@ locus_status locus_rotary_find_near(locus_rotary_operator *op, locus_owned *memo
     size_t *first = locus_owned_get(memory, rotary->tables + 1, sizeof *first);
     locus_near_run *runs = locus_owned_get(memory, runs_most, sizeof *runs);
     if (!span_theta || !first || !runs)
-        return locus_owned_fail(error, runs_most, sizeof *runs);
+        return locus_owned_fail(error);
     op->span = fmax(op->placement->reach, 1);
     for (size_t i = 0; i < angles; i++)
         span_theta[i] = op->span * theta[i];

@@ -192,7 +192,7 @@ void locus_rotary_standing_add(const locus_rotary_walk *walk, size_t head, size_
         multiply(&s, op->rotary->transposed_float64 + s.table * square, M, s.B);
         memcpy(M, s.B, square * sizeof *M);
     }
-    if (walk->into) {
+    if (walk->into) { /* one of the two at least, so that B is M */
         multiply(&s, M, op->rotary->basis_float64 + s.table * square, s.B);
         memcpy(M, s.B, square * sizeof *M);
     }
@@ -200,7 +200,6 @@ void locus_rotary_standing_add(const locus_rotary_walk *walk, size_t head, size_
     turn_columns(s.dim, s.pairs, s.phase, 1, s.A, s.dim);
     flip_last(&s, s.A + s.dim - 1, s.dim);
     add(square, s.A, slot->forward);
-    memcpy(s.B, M, square * sizeof *M);
     turn_rows(s.dim, s.pairs, s.phase, -1, s.B, s.dim);
     flip_last(&s, s.B + (s.dim - 1) * s.dim, 1);
     add(square, s.B, slot->backward);

@@ -130,7 +130,7 @@ static locus_status make_missing(locus_tree_making *making, locus_error *error) 
     making->work_count = own > theirs ? own : theirs;
     making->work = locus_owned_get(&passing, workers * making->work_count, sizeof *making->work);
     if (!making->work)
-        return locus_owned_fail(error, workers * making->work_count, sizeof *making->work);
+        return locus_owned_fail(error);
     locus_parallel_for_at_most(workers, count, make_once, making);
     locus_owned_release(&passing);
     for (size_t i = 0; i < count; i++)

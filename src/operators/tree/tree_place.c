@@ -194,7 +194,7 @@ locus_status locus_tree_place(const locus_tree *tree, const locus_places *places
     const locus_placement *placement = &places->items[coordinate];
     locus_tree_operator *op = locus_owned_get(memory, 1, sizeof *op);
     if (!op)
-        return locus_owned_fail(error, 1, sizeof *op);
+        return locus_owned_fail(error);
     op->base.class = &locus_tree_class;
     op->tree = tree;
     op->side[0] = &placement->query;

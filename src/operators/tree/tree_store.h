@@ -14,7 +14,7 @@ typedef struct locus_tree_store {
 static inline void *locus_tree_take(locus_tree_store *store, size_t count, size_t size) {
     void *block = store->status == LOCUS_OK ? locus_owned_get(store->memory, count, size) : NULL;
     if (!block && store->status == LOCUS_OK)
-        store->status = locus_owned_fail(store->error, count, size);
+        store->status = locus_owned_fail(store->error);
     return block;
 }
 
@@ -22,7 +22,7 @@ static inline void *locus_tree_take(locus_tree_store *store, size_t count, size_
 static inline void *locus_tree_room(locus_tree_store *store, size_t count, size_t size) {
     void *block = store->status == LOCUS_OK ? locus_owned_take(store->memory, count, size) : NULL;
     if (!block && store->status == LOCUS_OK)
-        store->status = locus_owned_fail(store->error, count, size);
+        store->status = locus_owned_fail(store->error);
     return block;
 }
 
