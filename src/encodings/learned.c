@@ -73,6 +73,10 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
             const real *x = (const real *)call->x + (ptrdiff_t)t * call->x_stride; \
             const real *row = own->learned->table_float##bits + (size_t)own->positions[call->first + t] * dim; \
             real *y = (real *)call->y + (ptrdiff_t)t * call->y_stride; \
+            if (call->sign > 0) { \
+                locus_kernels_float##bits##_get()->add(dim, x, row, y); \
+                continue; \
+            } \
             if (y != x) \
                 memcpy(y, x, dim * sizeof *y); \
             locus_kernels_float##bits##_get()->axpy(dim, (real)call->sign, row, y); \
