@@ -127,7 +127,7 @@ static void offer_tasks(place at) {
  * than letters are not offered. They remain to be called by their numbers. */
 static bool is_plain(const char *name) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-";
-    return name[0] != '-' && name[strspn(name, plain)] == '\0';
+    return name[0] != '\0' && name[0] != '-' && name[strspn(name, plain)] == '\0';
 }
 
 static void offer_runs(const place *at, const char *path) {

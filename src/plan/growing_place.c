@@ -119,6 +119,7 @@ locus_status locus_growing_place(locus_growing *g, const locus_positions *positi
     locus_status status = locus_fresh_place(g, positions, error);
     status = status == LOCUS_OK ? place_kept(g, error) : status;
     for (size_t c = 0; status != LOCUS_OK && c < g->coordinates; c++) {
+        // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): there are as many coordinates as above
         g->columns[c].lowest = lowest[c];
         g->columns[c].highest = highest[c];
     }

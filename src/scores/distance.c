@@ -168,7 +168,7 @@ LOCUS_CLONES static void add_grid_float(const part *p, const locus_score_call *c
         }
     }
     for (size_t j = 0; j < call->count; j++)
-        steps[j] += (int32_t)sqrtf(sum[j]);
+        steps[j] += (int32_t)sqrtf(sum[j]); // NOLINT(clang-analyzer-core.CallAndMessage): there is an axis
 }
 
 static void add_grid_double(const part *p, const locus_score_call *call, int32_t *restrict steps) {

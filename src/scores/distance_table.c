@@ -135,7 +135,8 @@ static void look_up(const locus_distance_table *table, size_t first, const locus
             ((float *)out)[j] = narrow[steps[j]];
     else
         for (size_t j = 0; j < call->count; j++)
-            ((double *)out)[j] = wide[steps[j]];
+            ((double *)out)[j] =
+                wide[steps[j]]; // NOLINT(clang-analyzer-core.NullDereference): of this type it is there
 }
 
 static void compute(const locus_distance_table *table, size_t head, const locus_score_call *call, void *out) {

@@ -148,6 +148,13 @@ mkdir -p runs
 run=$("$LOCUS" completion words -- eval '' | sed -n 2p | cut -f1)
 offers "words $run" eval "$run"
 offers 'words' eval --store other.db "$run"
+cp runs/locus.db unnamed.db
+"${LOCUS_PYTHON:-python3}" -c 'import sqlite3
+with sqlite3.connect("unnamed.db") as store:
+    store.execute("UPDATE run SET name = ? WHERE id = 1", ("",))' || complain 'a run without a name'
+works completion words -- eval --store unnamed.db ''
+checks=$((checks + 1))
+[ "$(wc -l <.out/stdout)" -ge 32 ] && ! cut -f1 .out/stdout | grep -qx '' || complain 'a run without a name is offered'
 # Not those that are more than letters to a shell, and one that is an option: the store may be a stranger's.
 for name in 'a$(touch proof)' 'a`touch proof`' 'a;touch proof' 'a b' "a'b" 'a|b' 'a*' 'a\b' '~a' aé --help a.b_c+d-2; do
     "$LOCUS" runs rename --quiet -- '#1' "$name" || complain "runs rename to $name"

@@ -144,7 +144,7 @@ static locus_status lay_out(const void *request, void *table, locus_owned *memor
     locus_status status = store.status != LOCUS_OK ? store.status : kept.status;
     if (status == LOCUS_OK) {
         for (size_t s = 0; s < nodes.sides; s++)
-            count_side(&nodes, s, sides[s]);
+            count_side(&nodes, s, sides[s]); // NOLINT(clang-analyzer-core.CallAndMessage): two sides at most
         laid->layout.sides = nodes.sides;
         laid->layout.used_count = number_generators(&nodes, number, used);
         laid->layout.used = used;
