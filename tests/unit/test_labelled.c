@@ -5,6 +5,7 @@
 #include "task/own/labelled.h"
 #include "task/own/own_sets.h"
 #include "task/task_class.h"
+#include "train/configuration/budgets.h"
 #include "train/configuration/config.h"
 
 #include <locus/random.h>
