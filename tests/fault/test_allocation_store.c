@@ -68,8 +68,10 @@ static locus_status fold(locus_error *error) {
     locus_status status = lab_bound_parse(&source, "alibi + rope(base=100, learned=on)", error);
     if (status == LOCUS_OK)
         status = lab_bound_open(&source, &shape, NULL, 4, error);
-    if (status == LOCUS_OK && (status = lab_folding_open(&folding, &source, &wish, error)) == LOCUS_OK)
+    if (status == LOCUS_OK) {
+        status = lab_folding_open(&folding, &source, &wish, error);
         lab_folding_close(&folding);
+    }
     lab_bound_close(&source);
     return status;
 }
