@@ -146,7 +146,8 @@ foreach(source IN LISTS LOCUS_TEST_SOURCES)
   endif()
   if(wraps)
     target_link_options(${name} PRIVATE LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc
-                                        LINKER:--wrap=aligned_alloc,--wrap=posix_memalign)
+                                        LINKER:--wrap=aligned_alloc,--wrap=posix_memalign
+                                        LINKER:--wrap=strdup,--wrap=strndup,--wrap=open_memstream)
   endif()
   locus_register(${room}.${thing} "${labels}" ${name})
   # A filter (tests/threads_only.h) that nothing matches any more.

@@ -26,7 +26,6 @@ static int run(cli_arguments *arguments) {
     lab_position_list positions = {0};
     lab_array x = {0};
     int status = cli_require(arguments, "input");
-    status = status ? status : cli_require(arguments, "positions");
     status = status ? status : cli_require(arguments, "output");
     status = status ? status : cli_encoding_read(&encoding, arguments);
     status = status ? status : cli_encoding_need_site(&encoding, arguments, LOCUS_SITE_QUERY_KEY);

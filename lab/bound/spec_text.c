@@ -107,18 +107,21 @@ locus_status lab_term_set(lab_term *term, const char *key, const char *value, lo
             drop_option(term, i);
         return LOCUS_OK;
     }
-    char *copy = strdup(value);
-    if (i < term->count) {
+    char *copy = strdup(value), *name = i < term->count || i == LAB_TERM_OPTIONS_MAX ? NULL : strdup(key);
+    if (copy && i < term->count) {
         free(term->options[i].value);
         term->options[i].value = copy;
-    } else if (i < LAB_TERM_OPTIONS_MAX) {
-        term->options[i].key = strdup(key);
+        return LOCUS_OK;
+    }
+    if (copy && name) {
+        term->options[i].key = name;
         term->options[i].value = copy;
         term->count++;
-    } else {
-        free(copy);
+        return LOCUS_OK;
     }
-    return copy && i < LAB_TERM_OPTIONS_MAX && term->options[i].key ? LOCUS_OK : lab_fail_memory(error, "a spec");
+    free(copy);
+    free(name);
+    return lab_fail_memory(error, "a spec");
 }
 
 locus_status lab_term_rename(lab_term *term, const char *name, locus_error *error) {

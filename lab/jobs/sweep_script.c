@@ -48,7 +48,7 @@ static size_t words_of(const dropped *option, const char *word, size_t length) {
     const size_t name = strlen(option->name);
     if (length == 2 && word[0] == '-' && word[1] == 'j' && strcmp(option->name, "jobs") == 0)
         return 2;
-    if (length < name + 2 || strncmp(word, "--", 2) != 0 || strncmp(word + 2, option->name, name) != 0)
+    if (strncmp(word, "--", 2) != 0 || strncmp(word + 2, option->name, name) != 0) /* a word ends before any other */
         return 0;
     return length == name + 2 ? 1 + (size_t)option->value : word[name + 2] == '=' ? 1 : 0;
 }

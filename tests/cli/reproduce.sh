@@ -114,6 +114,10 @@ from
 sed 's/"table1",/"table1","table2",/' before.json >copy/page.json
 from
 [ "$got" = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "two tables: $got, $(cat err)"
+sed 's/"table1",//' before.json >copy/page.json
+from
+[ "$got" = 1 ] && [ "$(cat err)" = "locus: 'copy/page.json': the arguments of its table name none" ] ||
+    fail "no table named: $got, $(cat err)"
 for bad in "--from copy/page.json table1" "--from copy/page.json --seeds 2" "table1 --check"; do
     got=0
     # shellcheck disable=SC2086

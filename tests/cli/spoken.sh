@@ -84,6 +84,9 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says encodings decay
     says encodings chebyshev
     says encodings t5 --json
+    says encodings learned --json
+    says encodings relative --json
+    says encodings algebraic --json
     says encodings scores
     says encodings t5 --format csv
     says encodings --format csv

@@ -289,6 +289,7 @@ static int close_files(void **state) {
 }
 
 int main(void) {
+    allocator_texts = true;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pairs),  cmocka_unit_test(test_labels),
                                        cmocka_unit_test(test_parted), cmocka_unit_test(test_typed),
                                        cmocka_unit_test(test_lines),  cmocka_unit_test(test_pictures)};

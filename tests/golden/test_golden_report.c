@@ -304,8 +304,47 @@ static void sheets(void **state) {
                   "them");
 }
 
+/* Of more sizes than there is room for the smallest are shown, which a terminal and a page say. */
+static void sizes_beyond_the_most(void **state) {
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        static const char words[] = "Of the sizes tested the smallest 16 are shown.";
+        lab_store *other = NULL;
+        lab_summary summary;
+        lab_shown shown;
+        lab_run *runs;
+        size_t count, bytes;
+        char *page = NULL;
+        OK(lab_store_runs(store, NULL, &runs, &count, &failed));
+        OK(lab_store_open(&other, ":memory:", &failed));
+        add_configured(other, &runs[1], "a", "{\"length_mean\":20,\"length_deviation\":2}");
+        for (size_t size = 1; size <= LAB_SUMMARY_MAX_LENGTHS + more; size++) {
+            char set[32];
+            snprintf(set, sizeof set, "test:%zu", 40 - size);
+            OK(lab_store_final_set(other, 1, set, "accuracy", 0.5, &failed));
+        }
+        OK(lab_summary_create(&summary, other, &(lab_summary_filter){0}, &failed));
+        assert_int_equal(summary.section_count, 1);
+        assert_int_equal(summary.sections[0].length_count, LAB_SUMMARY_MAX_LENGTHS);
+        assert_int_equal(summary.sections[0].lengths[0], 40 - LAB_SUMMARY_MAX_LENGTHS - more);
+        OK(lab_summary_show(&shown, &summary, &failed));
+        OK(lab_shown_end(&shown, &failed));
+        assert_int_equal(strstr(shown.text, words) != NULL, more == 1);
+        lab_shown_free(&shown);
+        lab_summary_free(&summary);
+        OK(lab_report_write(other, &(lab_report_options){.command = "locus report"}, scratch_path("sizes.html"),
+                            &failed));
+        OK(lab_file_read(scratch_path("sizes.html"), &page, &bytes, &failed));
+        assert_int_equal(strstr(page, words) != NULL, more == 1);
+        free(page);
+        lab_store_close(&other);
+        lab_runs_free(runs, count);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_beyond_the_most),
         cmocka_unit_test(summary_as_json),
         cmocka_unit_test(tables),
         cmocka_unit_test(page),

@@ -398,7 +398,8 @@ static void test_refusals(void **state) {
 
 /* Of one type, next to each other: as they are, also onto themselves. */
 static void check_copies(const locus_tensor *doubles, const locus_tensor *halves) {
-    static const double odd[] = {NAN, -0.0, 0x1p-1074, 1e308};
+    static const double odd[] = {NAN, -0.0, 0x1p-1074, 1e308}, numbers[] = {1, 2, 3, 4};
+    float narrow[] = {1, 2, 3, 4};
     const int64_t shape[] = {4};
     float floats[4], float_copies[4] = {0};
     double copies[16] = {0};
@@ -411,6 +412,21 @@ static void check_copies(const locus_tensor *doubles, const locus_tensor *halves
         {locus_tensor_view(floats, LOCUS_FLOAT32, 1, shape), locus_tensor_view(float_copies, LOCUS_FLOAT32, 1, shape)},
         {locus_tensor_view((void *)(uintptr_t)odd, LOCUS_FLOAT64, 1, shape),
          locus_tensor_view(copies, LOCUS_FLOAT64, 1, shape)}};
+    /* Every second number, into a row. */
+    const int64_t half[] = {2};
+    for (int wide = 0; wide < 2; wide++)
+        for (int into = 0; into < 2; into++) {
+            float narrow_row[2] = {0};
+            double wide_row[2] = {0};
+            locus_tensor every = locus_tensor_view(wide ? (void *)(uintptr_t)numbers : narrow,
+                                                   wide ? LOCUS_FLOAT64 : LOCUS_FLOAT32, 1, half);
+            const locus_tensor row =
+                locus_tensor_view(into ? (void *)wide_row : narrow_row, into ? LOCUS_FLOAT64 : LOCUS_FLOAT32, 1, half);
+            every.stride[0] = 2;
+            rig_ok(locus_tensor_convert(&every, &row, error));
+            for (size_t i = 0; i < 2; i++)
+                assert_true((into ? wide_row[i] : (double)narrow_row[i]) == numbers[2 * i]);
+        }
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         const locus_tensor *from = &pairs[i][0], *to = &pairs[i][1];
         const size_t bytes = locus_tensor_count(from) * locus_dtype_size(from->dtype);

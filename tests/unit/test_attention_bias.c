@@ -2,7 +2,9 @@
 /* The bias of a call: laws (zeros change no bit, −∞ where a mask hides is the mask, a gradient of what one element
  * serves is the sum of gradients of its copies), the same bits on any number of threads, and refusals. Values and
  * gradients in all shapes are compared by property.differential and golden.golden_bias. */
+#include "attention/attention_bias.h"
 #include "kind_of.h"
+#include "property/encoding_rig.h"
 #include "sanitized.h"
 #include "threads_only.h"
 #include "unit/attention_case.h"
@@ -348,6 +350,22 @@ static void bad_biases_are_refused(void **state) {
     }
 }
 
+/* No row or no column is enough where no sequence has any. */
+static void a_bias_of_nothing(void **state) {
+    (void)state;
+    static const size_t counts[][2] = {{3, 0}, {0, 3}, {0, 0}};
+    for (size_t i = 0; i < 3; i++) {
+        const int64_t shape[] = {(int64_t)counts[i][0], (int64_t)counts[i][1]};
+        float none = 0;
+        const locus_tensor bias = locus_tensor_view(&none, LOCUS_FLOAT32, 2, shape);
+        rig r;
+        rig_bind(&r, "alibi", rig_shape(2, 4, 0, 0), 1);
+        rig_place(&r, rig_positions(NULL, counts[i][0]), rig_positions(NULL, counts[i][1]));
+        rig_ok(locus_attention_bias_check(r.plan, &bias, error));
+        rig_close(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zeros_change_no_bit),
@@ -355,6 +373,7 @@ int main(void) {
         cmocka_unit_test(an_infinite_bias_is_the_window),
         cmocka_unit_test(a_row_of_infinities_is_empty),
         cmocka_unit_test(shared_elements_get_sums),
+        cmocka_unit_test(a_bias_of_nothing),
         cmocka_unit_test(same_bits_on_any_number_of_threads),
         cmocka_unit_test(bad_biases_are_refused),
     };

@@ -15,7 +15,15 @@
 #include "io/picture/picture.h"
 #include "unit/scratch_folder.h"
 
-enum { WIDTH = 120, HEIGHT = 90, BLACK = 0x000000, RED = 0xff0000, GREEN = 0x00ff00, BLUE = 0x0000ff };
+enum {
+    PLACES = LAB_ATTENTION_MOST_TOKENS + 2,
+    WIDTH = 120,
+    HEIGHT = 90,
+    BLACK = 0x000000,
+    RED = 0xff0000,
+    GREEN = 0x00ff00,
+    BLUE = 0x0000ff
+};
 
 /* Pixels of the picture in a box of the drawing that are nearer to a colour than to white. */
 static size_t count(const lab_picture *picture, lab_point corner, lab_point opposite, unsigned colour) {
@@ -192,6 +200,15 @@ static void attentions(void **state) {
     add_picture(stream, &(lab_attention_maps){.count = 1, .maps = wide}, &input);
     wide[0].queries = wide[0].keys = 20;
     add_picture(stream, &(lab_attention_maps){.count = 1, .maps = wide}, &input);
+    /* More than there are tokens of a text: places, of which those alike in a row are drawn as one. */
+    lab_token_name many[PLACES] = {{"p"}};
+    float field[2 * PLACES];
+    for (size_t i = 0; i < 2 * PLACES; i++)
+        field[i] = (float)(i / 4 * 5 % 7) / 20;
+    const lab_attention_map places[] = {
+        {.decoder = true, .cross = true, .heads = 1, .queries = 2, .keys = PLACES, .weights = field}};
+    input = (lab_attention_input){.read = many, .made = start, .read_count = PLACES, .made_count = 2};
+    add_picture(stream, &(lab_attention_maps){.count = 1, .maps = (lab_attention_map *)(uintptr_t)places}, &input);
     assert_int_equal(fclose(stream), 0);
     planted_text_is(text, "attention_maps.txt");
     free(text);

@@ -73,6 +73,7 @@ static void steps_follow_the_formulas(void **state) {
     follow(0.0, LAB_DECAY_DECOUPLED, 0.01);
     follow(1.0, LAB_DECAY_DECOUPLED, 0.01);
     follow(0.0, LAB_DECAY_COUPLED, 0.5);
+    follow(0.0, LAB_DECAY_COUPLED, 0.0);
     follow(1.0, LAB_DECAY_COUPLED, 1e-3);
 }
 

@@ -109,6 +109,7 @@ static void test_errors(void **state) {
     bad("rope / 65537*none", 7, 5, "1 to 65536");
     bad("rope / 99999999999999999999999*none", 7, 23, "1 to 65536");
     bad("65536*rope / none", 13, 4, "at most 65536 layers");
+    bad("655360*rope", 0, 6, "65536");
     bad("3rope / none", 0, 5, "3rope");
     bad("3*2*rope", 2, 1, "no encoding '2'");
     bad("rope * 3", 5, 1, "'(', '+' or the end");

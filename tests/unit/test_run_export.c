@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs as other programs read them, whole: comma-separated lines, and event files, which are taken apart again by the
- * wire format's own rules. */
+ * wire format's own rules. Of folders of runs, what is none. */
 #include "io/file.h"
 #include "io/record.h"
 #include "train/store/run_export.h"
+#include "train/store/run_folder.h"
 #include "unit/scratch_folder.h"
 
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -184,7 +186,24 @@ static void exports_are_whole(void **state) {
                      LOCUS_ERROR_IO);
 }
 
+/* Names that no folder has, a folder that is not there and a file in its place: nothing is to be moved. */
+static void nothing_is_moved(void **state) {
+    (void)state;
+    char folder[1024], longest[5000];
+    locus_error error = {0};
+    snprintf(folder, sizeof folder, "%s", scratch_path("."));
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    scratch_write("file", "1", 1);
+    const char *const names[] = {"../file", "", ".", "a/b", longest, "nowhere", "file"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(lab_run_move(folder, names[i], "moved", &error), LOCUS_OK);
+        assert_int_not_equal(access(scratch_path("moved"), F_OK), 0);
+    }
+    assert_int_equal(access(scratch_path("file"), F_OK), 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(exports_are_whole)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(exports_are_whole), cmocka_unit_test(nothing_is_moved)};
     return cmocka_run_group_tests(tests, open_store, close_store);
 }

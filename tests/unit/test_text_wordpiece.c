@@ -45,6 +45,13 @@ static void the_longest_entry_wins(void **state) {
     expect_tokens(words, "unaffable", 3, (int32_t[]){UN, AFF, ABLE});
     expect_tokens(words, "unaa", 3, (int32_t[]){UN, A, A});
     expect_tokens(words, "bed The,bed", 4, (int32_t[]){BED, THE, COMMA, BED});
+    /* Neither a word nor the end of one: NUL cannot stand in a text that ends there. */
+    expect_tokens(words,
+                  "una\xef\xbf\xbd"
+                  "ff\x01"
+                  "a\xe2\x80\x8d"
+                  "ble",
+                  3, (int32_t[]){UN, AFF, ABLE});
     expect_tokens(words, "unaffablex bed", 2, (int32_t[]){UNK, BED}); /* one step finds none: the whole word */
     expect_tokens(words, "un[SEP]un[PAD", 5, (int32_t[]){UN, SEP, UN, UNK, UNK}); /* "[" and "pad" are two words */
     lab_wordpiece_close(&words);

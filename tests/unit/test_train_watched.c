@@ -267,6 +267,12 @@ static void the_curve_in_numbers(void **state) {
     free(accuracy);
     free(loss);
     lab_run_free(&run);
+    config.evaluate_every = config.steps; /* the first look is past both marks */
+    seen = (witness){.count = 0};
+    run = train(&config, "learned", false, &seen);
+    for (size_t m = 0; m < 2; m++)
+        assert_true(same(final_of(run.id, "dev", names[m]), 100));
+    lab_run_free(&run);
 }
 
 /* ---- the row ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cells in processes of their own: what the caller learns of each, however it ends. */
 #include "jobs/training_cells.h"
+#include "runs/cells.h"
 #include "task/word_task.h"
 #include "train/configuration/config.h"
 #include "unit/scratch_folder.h"
@@ -154,6 +155,25 @@ static void again(void **state) {
     seen.all = &all;
     assert_int_equal(lab_cells_run(&all, &error), LOCUS_OK);
     assert_true(cells[0].finished && !cells[0].trained_now && cells[0].run == run);
+}
+
+static void count_ended(void *count) {
+    ++*(size_t *)count;
+}
+
+/* A command hears of each cell that ended, and fails if one did. */
+static void commands_hear_of_each(void **state) {
+    witness seen = {0};
+    size_t heard = 0;
+    (void)state;
+    fill_cell(&cells[0], "rope", 1);
+    fill_cell(&cells[1], "nosuch", 1);
+    fill_cell(&cells[2], "alibi", 1);
+    lab_cells all = all_cells(2, &seen);
+    assert_int_equal(cli_cells_run(&all, count_ended, &heard), 1);
+    assert_int_equal(heard, CELLS);
+    fill_cell(&cells[1], "none", 1);
+    assert_int_equal(cli_cells_run(&all, NULL, NULL), 0);
 }
 
 /* Where there can be no store the cell says so itself. */
@@ -324,6 +344,7 @@ int main(void) {
         cmocka_unit_test_setup(told_to_stop, prepare),
         cmocka_unit_test_setup(broken_pipes_as_before, prepare),
         cmocka_unit_test_setup(left_alone, prepare),
+        cmocka_unit_test_setup(commands_hear_of_each, prepare), /* signals are otherwise from here on */
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -428,7 +428,9 @@ static void test_typed_refusals(void **state) {
          "11 has 0 children, and the task's trees have 2 there: leaves are 1 to 10, operators 11 to 20"},
         {"tree-copy", "(11 3 21)", "21 is no symbol of a tree: leaves are 1 to 10, operators 11 to 20"},
         {"tree-c3", "(4 0 1)", "0 is no symbol of a tree: leaves are 1 to 3, operators 4 to 4"},
-        {"tree-ops", "(125 4 3)", "give (operation name tree): "},
+        {"tree-ops", "(125 4 3)",
+         "give (operation name tree): an operation 125 to 128, a leaf that names a node of the tree, and a tree in "
+         "which no symbol stands twice"},
         {"tree-ops", "(125 3 (65 3 3))", "give (operation name tree): "},
         {"tree-ops", "(124 3 3)", "give (operation name tree): "},
         {"tree-ops", "(125 (65 3 4) 3)", "give (operation name tree): "},
