@@ -5,13 +5,19 @@
 #include "io/word_distance.h"
 #include "output.h"
 
-/* 0, or 2 where an option means nothing to this table: its tasks don't take it, or all of it was published. */
+#include <string.h>
+
+/* Whether an option means something to a table: its tasks take it; or, for --more, not all of it was published. */
+static bool takes(const char *table, const char *option) {
+    return strcmp(option, "more") == 0 ? lab_word_among(table, "table3 roper") : lab_reproduction_takes(table, option);
+}
+
+/* 0, or 2 after one line. */
 static int refuse_strangers(const cli_arguments *arguments) {
     static const char *const options[] = {"data", "tree-paths", "pretrained", "more"};
     const char *table = arguments->operand_count > 0 ? arguments->operands[0] : "";
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (cli_given_by_user(arguments, options[i]) &&
-            !(i < 3 ? lab_reproduction_takes(table, options[i]) : lab_word_among(table, "table3 roper")))
+        if (cli_given_by_user(arguments, options[i]) && !takes(table, options[i]))
             return cli_usage_error("--%s: %s has no use for it", options[i], table);
     return 0;
 }

@@ -94,8 +94,7 @@ static void decode_queries(decode_worker *w, size_t k) {
 
 /* ---- a run of keys ---- */
 
-/* Whether rows are read as bfloat16, widened in registers only: between a loop that widens a run and one that computes
- * with it nothing comes from memory. */
+/* Whether rows are read as bfloat16 and widened in registers only, so that arithmetic and memory go on together. */
 static bool decode_halves(const decode_worker *w, locus_role role) {
     const lane *l = &w->l;
     return REAL_DTYPE == LOCUS_FLOAT32 && row_dtype(l, role) == LOCUS_BFLOAT16 && !role_operator(l, role) &&
