@@ -64,14 +64,12 @@ SIMD void angles_last(const angles_run *run, size_t i) {
     }
 }
 
-/* The run from `row` on: as many of `rows` as begin with the same coarse factor. */
-SIMD void angles_begin(angles_run *run, size_t row, size_t rows, const double *coarse, const uint32_t *coarse_index,
-                       const uint32_t *fine_index) {
-    run->rows = 1;
-    while (row + run->rows < rows && coarse_index[row + run->rows] == coarse_index[row])
-        run->rows++;
-    run->coarse = coarse + 2 * run->pairs * coarse_index[row];
-    run->fine_index = fine_index + row;
+/* How many rows begin with the same coarse factor. */
+SIMD size_t angles_alike(const uint32_t *coarse_index, size_t rows) {
+    size_t alike = 1;
+    while (alike < rows && coarse_index[alike] == coarse_index[0])
+        alike++;
+    return alike;
 }
 
 static void KERNEL(angles)(size_t rows, size_t pairs, const double *coarse, const uint32_t *coarse_index,
@@ -80,7 +78,9 @@ static void KERNEL(angles)(size_t rows, size_t pairs, const double *coarse, cons
     angles_run run = {.pairs = pairs, .fine = fine, .table_stride = table_stride};
     for (size_t row = 0; row < rows; row += run.rows) {
         size_t i = 0;
-        angles_begin(&run, row, rows, coarse, coarse_index, fine_index);
+        run.rows = angles_alike(coarse_index + row, rows - row);
+        run.coarse = coarse + 2 * pairs * coarse_index[row];
+        run.fine_index = fine_index + row;
         run.cosine = cosine + (ptrdiff_t)row * table_stride;
         run.sine = sine + (ptrdiff_t)row * table_stride;
         for (; i + 4 * VD_LANES <= pairs; i += 4 * VD_LANES)
@@ -137,7 +137,9 @@ static void KERNEL(phases)(size_t rows, size_t pairs, const double *coarse, cons
     angles_run run = {.pairs = pairs, .fine = fine, .table_stride = table_stride};
     for (size_t row = 0; row < rows; row += run.rows) {
         size_t i = 0;
-        angles_begin(&run, row, rows, coarse, coarse_index, fine_index);
+        run.rows = angles_alike(coarse_index + row, rows - row);
+        run.coarse = coarse + 2 * pairs * coarse_index[row];
+        run.fine_index = fine_index + row;
         run.cosine = phase + (ptrdiff_t)row * table_stride;
         for (; i + 2 * VD_LANES <= pairs; i += 2 * VD_LANES)
             phases_columns(&run, i, 2, false);
