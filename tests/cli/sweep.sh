@@ -92,11 +92,11 @@ got=0
 "$locus" eval 1 --store merged/locus.db >out || fail "a checkpoint that came"
 "$locus" runs --store merged/locus.db --format csv | grep -q ',imported,' && fail "a run with its checkpoint is called imported"
 
-# Trainings that are not finished.
+# Trainings that are not finished: long enough that none ends between a look and the signal, a tenth of a second later.
 # shellcheck disable=SC2086
-"$locus" compare $tiny --steps 1200 --evaluate-every 100 --only 1 --store early/part.db --quiet 2>err &
+"$locus" compare $tiny --steps 6000 --evaluate-every 100 --only 1 --store early/part.db --quiet 2>err &
 process=$!
-is_on() { [ -e early/copy-rope-*/lock ] && "$locus" runs --store early/part.db --format csv 2>/dev/null | grep -q ',[1-9][0-9]*/1200,'; }
+is_on() { [ -e early/copy-rope-*/lock ] && "$locus" runs --store early/part.db --format csv 2>/dev/null | grep -q ',[1-9][0-9]*/6000,'; }
 until_so "it does not start" is_on
 kill -TERM "$process"
 got=0
@@ -107,8 +107,8 @@ wait "$process" || got=$?
 [ "$(cat err)" = "locus: early/part.db: imported 0 runs; 1 not finished, left out (--checkpoints brings them)" ] ||
     fail "unfinished: $(cat err)"
 "$locus" runs import early/part.db --store later/locus.db --checkpoints --quiet
-compare --steps 1200 --evaluate-every 100 --only 1 --store later/locus.db 2>err || fail "it does not go on: $(cat err)"
-compare --steps 1200 --evaluate-every 100 --only 1 --store whole/locus.db --quiet || fail "uninterrupted: $?"
+compare --steps 6000 --evaluate-every 100 --only 1 --store later/locus.db 2>err || fail "it does not go on: $(cat err)"
+compare --steps 6000 --evaluate-every 100 --only 1 --store whole/locus.db --quiet || fail "uninterrupted: $?"
 numbers later/locus.db >a && numbers whole/locus.db >b
 cmp a b || fail "going on elsewhere made other numbers: $(diff a b)"
 cp -R early before
