@@ -62,9 +62,12 @@ static void fill_levels(const locus_chebyshev *own, double position, double *lev
     const size_t coarse = coarse_count(own->dim), fine = own->dim < FINE ? own->dim : FINE;
     double *cosine = levels, *sine = levels + FINE, *far_cosine = levels + 2 * FINE, *far_sine = far_cosine + coarse;
     for (size_t f = 0; f < fine; f++) {
-        const double sign = lower && f % 2 != 0 ? -1 : 1;
-        cosine[f] = sign * cos((double)f * phi);
-        sine[f] = sign * sin((double)f * phi);
+        cosine[f] = cos((double)f * phi);
+        sine[f] = sin((double)f * phi);
+    }
+    for (size_t f = 1; lower && f < fine; f += 2) {
+        cosine[f] = -cosine[f];
+        sine[f] = -sine[f];
     }
     for (size_t c = 0; c < coarse; c++) {
         far_cosine[c] = cos((double)(c * FINE) * phi);

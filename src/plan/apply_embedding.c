@@ -62,24 +62,23 @@ size_t locus_apply_embedding_bytes(const locus_apply_job *job, locus_dtype dtype
 typedef struct locus_embedding_walk {
     const locus_apply_job *job;
     locus_token_rows x, y;
+    size_t piece, desk, scratch; /* tokens of a piece; bytes */
 } locus_embedding_walk;
 
 typedef struct locus_apply_piece {
-    const locus_apply_job *job;
-    locus_token_rows x, y;
+    const locus_embedding_walk *walk;
     char *desk;
-    size_t scratch;
 } locus_apply_piece;
 
-static void *row(const locus_apply_piece *piece, const locus_token_rows *rows, size_t token) {
+static void *row(const locus_apply_job *job, const locus_token_rows *rows, size_t token) {
     return (char *)rows->data +
-           locus_token_rows_at(rows, piece->job->site.side, token) * (ptrdiff_t)locus_dtype_size(piece->job->y->dtype);
+           locus_token_rows_at(rows, job->site.side, token) * (ptrdiff_t)locus_dtype_size(job->y->dtype);
 }
 
 /* How many of `count` tokens, `token` and those behind it, lie together in both tensors. */
-static size_t together(const locus_apply_piece *piece, size_t token, size_t count) {
-    const bool apart = piece->x.apart || piece->y.apart;
-    const size_t left = apart ? locus_token_side_find(piece->job->site.side, token).end - token : count;
+static size_t together(const locus_embedding_walk *walk, size_t token, size_t count) {
+    const bool apart = walk->x.apart || walk->y.apart;
+    const size_t left = apart ? locus_token_side_find(walk->job->site.side, token).end - token : count;
     return left < count ? left : count;
 }
 
@@ -96,9 +95,9 @@ static void add_terms(const locus_apply_job *job, locus_embedding_call call) {
 }
 
 static void add_widened(const locus_apply_piece *piece, locus_embedding_call call) {
-    const locus_apply_job *job = piece->job;
+    const locus_apply_job *job = piece->walk->job;
     const size_t dim = job->site.dim;
-    float *rows = (float *)(void *)(piece->desk + piece->scratch);
+    float *rows = (float *)(void *)(piece->desk + piece->walk->scratch);
     const locus_half_rows from = {job->x->dtype, 1, dim, call.x_stride, 0},
                           to = {job->y->dtype, 1, dim, call.y_stride, 0};
     locus_half_rows_widen(&from, call.count, call.x, rows);
@@ -112,18 +111,19 @@ static void add_widened(const locus_apply_piece *piece, locus_embedding_call cal
 
 static void embed_tokens(void *context, size_t first, size_t count) {
     const locus_apply_piece *piece = context;
-    const locus_apply_job *job = piece->job;
+    const locus_embedding_walk *walk = piece->walk;
+    const locus_apply_job *job = walk->job;
     for (size_t done = 0, block; done < count; done += block) {
-        const size_t left = together(piece, first + done, count - done);
+        const size_t left = together(walk, first + done, count - done);
         block = left < LOCUS_EMBEDDING_ROWS ? left : LOCUS_EMBEDDING_ROWS;
         const locus_embedding_call call = {.dtype = job->y->dtype,
                                            .sign = sign_of(job),
                                            .first = first + done,
                                            .count = block,
-                                           .x = row(piece, &piece->x, first + done),
-                                           .x_stride = piece->x.token,
-                                           .y = row(piece, &piece->y, first + done),
-                                           .y_stride = piece->y.token,
+                                           .x = row(job, &walk->x, first + done),
+                                           .x_stride = walk->x.token,
+                                           .y = row(job, &walk->y, first + done),
+                                           .y_stride = walk->y.token,
                                            .scratch = piece->desk};
         if (locus_dtype_is_half(call.dtype))
             add_widened(piece, call);
@@ -140,20 +140,20 @@ static size_t piece_tokens(const locus_apply_job *job) {
 static void run_piece(void *context, size_t index, size_t worker) {
     const locus_embedding_walk *walk = context;
     const locus_apply_job *job = walk->job;
-    const size_t tokens = piece_tokens(job), begin = index * tokens, used = job->site.side->used;
-    const size_t desk = desk_bytes(job, job->y->dtype);
-    locus_apply_piece piece = {.job = job,
-                               .x = walk->x,
-                               .y = walk->y,
-                               .desk = desk > 0 ? job->workspace + worker * desk : NULL,
-                               .scratch = scratch_bytes(job, job->y->dtype)};
-    locus_token_side_walk(job->site.side, begin, begin + tokens < used ? begin + tokens : used, embed_tokens, &piece);
+    const size_t begin = index * walk->piece, end = begin + walk->piece, used = job->site.side->used;
+    locus_apply_piece piece = {walk, walk->desk > 0 ? job->workspace + worker * walk->desk : NULL};
+    locus_token_side_walk(job->site.side, begin, end < used ? end : used, embed_tokens, &piece);
 }
 
 void locus_apply_embedding_run(const locus_apply_job *job) {
-    locus_embedding_walk walk = {job, locus_apply_rows(&job->site, job->x), locus_apply_rows(&job->site, job->y)};
-    const size_t tokens = piece_tokens(job);
-    locus_parallel_for((job->site.side->used + tokens - 1) / tokens, run_piece, &walk);
+    const locus_dtype dtype = job->y->dtype;
+    locus_embedding_walk walk = {.job = job,
+                                 .x = locus_apply_rows(&job->site, job->x),
+                                 .y = locus_apply_rows(&job->site, job->y),
+                                 .piece = piece_tokens(job),
+                                 .desk = desk_bytes(job, dtype),
+                                 .scratch = scratch_bytes(job, dtype)};
+    locus_parallel_for((job->site.side->used + walk.piece - 1) / walk.piece, run_piece, &walk);
 }
 
 /* ---- gradients ---- */
