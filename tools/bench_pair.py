@@ -36,8 +36,8 @@ def leaves(value, path=()):
 
 
 def measured(path, unit):
-    """1: a time, -1: a rate, 0: neither."""
-    name = path[-1]
+    """1: a time, -1: a rate, 0: neither. Lists have the name that they stand under."""
+    name = next(part for part in reversed(path) if not part.isdigit())
     if name == "best" and unit:
         return -1 if "/s" in unit else 1
     if any("median" in part for part in path):
