@@ -22,7 +22,7 @@
 #include "attention/attention_seen.h"
 #include "attention/attention_weights.h"
 #include "kernels/bfloat16.h"
-#include "scores/distance.h"
+#include "scores/distance_table.h"
 #include "spec/token_rows.h"
 
 /* Tile and cache blocking. A tile of scores and its panels stay in the second cache level. */

@@ -55,10 +55,6 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     return LOCUS_OK;
 }
 
-static const void *row(const locus_score_term *term, const locus_score_call *call, void *scratch) {
-    return locus_distance_table_row(&((const locus_alibi_term *)term)->table, call, scratch);
-}
-
 static void form(const locus_score_term *term, locus_form_writer *writer) {
     const locus_alibi_term *own = (const locus_alibi_term *)term;
     locus_form_begin(writer, LOCUS_FORM_CELLS, 0, "slope");
@@ -67,13 +63,13 @@ static void form(const locus_score_term *term, locus_form_writer *writer) {
                    LOCUS_FORM_SHAPE((int64_t)own->alibi->heads));
 }
 
-static const locus_score_class score_class = {.row = row, .form = form};
+static const locus_score_class score_class = {.form = form};
 
 static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
                           locus_error *error) {
     const locus_alibi *alibi = bound;
     locus_alibi_term *own = placed->own;
-    *own = (locus_alibi_term){.base = {&score_class, LOCUS_SCORE_BIAS, NULL},
+    *own = (locus_alibi_term){.base = {&score_class, LOCUS_SCORE_BIAS, &own->table, NULL},
                               .alibi = alibi,
                               .table = {.slopes = alibi->slopes, .heads = alibi->heads, .term = &own->base}};
     placed->score = &own->base;

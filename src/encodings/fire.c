@@ -396,7 +396,7 @@ static locus_status fill_reach(locus_fire_term *own, locus_owned *memory, locus_
 static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
                           locus_error *error) {
     locus_fire_term *own = placed->own;
-    *own = (locus_fire_term){.base = {&score_class, LOCUS_SCORE_BIAS, NULL},
+    *own = (locus_fire_term){.base = {&score_class, LOCUS_SCORE_BIAS, NULL, NULL},
                              .fire = bound,
                              .segments = ((const locus_fire *)bound)->network.segments,
                              .query = &places->items[0].query,

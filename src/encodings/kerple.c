@@ -73,10 +73,6 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
 
 /* ---- the term ---- */
 
-static const void *row(const locus_score_term *term, const locus_score_call *call, void *scratch) {
-    return locus_distance_table_row(&((const locus_kerple_term *)term)->table, call, scratch);
-}
-
 /* sums[0] += Σ g·bias, sums[1] += Σ g·d/(1 + b d). */
 static void row_backward(const locus_score_term *term, const locus_score_call *call, const void *gradient, void *slot) {
     const locus_kerple_term *own = (const locus_kerple_term *)term;
@@ -125,14 +121,14 @@ static void form(const locus_score_term *term, locus_form_writer *writer) {
 }
 
 static const locus_score_class score_class = {
-    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form};
+    .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form};
 
 static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
                           locus_error *error) {
     const locus_kerple *kerple = bound;
     locus_kerple_term *own = placed->own;
     *own = (locus_kerple_term){
-        .base = {&score_class, LOCUS_SCORE_BIAS, NULL},
+        .base = {&score_class, LOCUS_SCORE_BIAS, &own->table, NULL},
         .kerple = kerple,
         .table = {.fill = fill, .own = kerple, .heads = kerple->heads, .more = kerple->heads, .term = &own->base}};
     placed->score = &own->base;

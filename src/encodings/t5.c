@@ -138,10 +138,6 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
 
 /* ---- the term ---- */
 
-static const void *row(const locus_score_term *term, const locus_score_call *call, void *scratch) {
-    return locus_distance_table_row(&((const locus_t5_term *)term)->table, call, scratch);
-}
-
 /* Where cells lie in one piece, runs of one bucket; else pair by pair. */
 static void row_backward(const locus_score_term *term, const locus_score_call *call, const void *gradient, void *slot) {
     const locus_t5_term *own = (const locus_t5_term *)term;
@@ -187,7 +183,7 @@ static void form(const locus_score_term *term, locus_form_writer *writer) {
 }
 
 static const locus_score_class score_class = {
-    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form};
+    .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form};
 
 static locus_status fill_cells(const void *request, void *table, locus_owned *memory, locus_error *error) {
     const locus_t5_term *own = request;
@@ -222,7 +218,7 @@ static locus_status place(const void *bound, const locus_places *places, locus_o
     const locus_t5 *t5 = bound;
     locus_t5_term *own = placed->own;
     *own = (locus_t5_term){
-        .base = {&score_class, LOCUS_SCORE_BIAS, NULL},
+        .base = {&score_class, LOCUS_SCORE_BIAS, &own->table, NULL},
         .t5 = t5,
         .table = {.fill = fill, .own = t5, .heads = t5->heads, .directed = t5->line, .more = 1, .term = &own->base}};
     placed->score = &own->base;

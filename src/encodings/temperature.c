@@ -91,7 +91,7 @@ static locus_status place(const void *bound, const locus_places *places, locus_o
                           locus_error *error) {
     (void)memory, (void)error;
     locus_temperature_term *own = placed->own;
-    *own = (locus_temperature_term){{&score_class, LOCUS_SCORE_FACTOR, NULL}, bound, &places->items[0].query};
+    *own = (locus_temperature_term){{&score_class, LOCUS_SCORE_FACTOR, NULL, NULL}, bound, &places->items[0].query};
     placed->score = &own->base;
     return LOCUS_OK;
 }

@@ -130,7 +130,7 @@ locus_status locus_extension_place_score(const locus_extension_bound *bound, con
     extension_score *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)
         return locus_owned_fail(error);
-    own->base = (locus_score_term){&score_class, factor ? LOCUS_SCORE_FACTOR : LOCUS_SCORE_BIAS, NULL};
+    own->base = (locus_score_term){&score_class, factor ? LOCUS_SCORE_FACTOR : LOCUS_SCORE_BIAS, NULL, NULL};
     own->bound = bound;
     locus_status status = locus_pair_cells_create(&own->cells, places, &asked, memory, error);
     if (status != LOCUS_OK)

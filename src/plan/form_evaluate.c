@@ -3,7 +3,7 @@
 #include "plan/form_evaluate.h"
 
 #include "core/call.h"
-#include "scores/score_row.h"
+#include "scores/distance_table.h"
 
 #include <string.h>
 
@@ -156,7 +156,7 @@ static void fill_pairs(void *context, const locus_score_call *call, size_t cell)
         const size_t left = call->count - done;
         piece.key_first = call->key_first + done;
         piece.count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
-        const double *row = pairs->term->class->row(pairs->term, &piece, scratch);
+        const double *row = locus_score_term_row(pairs->term, &piece, scratch);
         memcpy(pairs->values + cell + done, row, piece.count * sizeof *row);
     }
 }

@@ -33,10 +33,6 @@ static double settled_at(double rate) {
 
 /* ---- rows ---- */
 
-static const void *row(const locus_score_term *term, const locus_score_call *call, void *scratch) {
-    return locus_distance_table_row(&((const locus_decay_term *)term)->powers, call, scratch);
-}
-
 /* One piece of at most LOCUS_SCORE_RUN keys: Σ gradient · distance · factor, added up from the left. */
 static double sum_backward(const locus_decay_term *own, const locus_score_call *call, const void *gradient,
                            double sum) {
@@ -92,12 +88,8 @@ static void form(const locus_score_term *term, locus_form_writer *writer) {
         locus_form_learned(writer, own->parameter, 0);
 }
 
-static const locus_score_class score_class = {.row = row,
-                                              .row_backward = row_backward,
-                                              .slot_bytes = slot_bytes,
-                                              .reduce = reduce,
-                                              .form = form,
-                                              .heads_alike = true};
+static const locus_score_class score_class = {
+    .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form, .heads_alike = true};
 
 /* ---- placing ---- */
 
@@ -121,7 +113,7 @@ locus_status locus_decay_place(const locus_decay *decay, const locus_places *pla
     locus_decay_term *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)
         return locus_owned_fail(error);
-    *own = (locus_decay_term){.base = {&score_class, LOCUS_SCORE_FACTOR, NULL},
+    *own = (locus_decay_term){.base = {&score_class, LOCUS_SCORE_FACTOR, &own->powers, NULL},
                               .rate = decay->rate,
                               .learned = decay->learned,
                               .parameter = decay->parameter,

@@ -40,6 +40,12 @@ locus_status locus_distance_table_create(locus_distance_table *table, const locu
 /* As locus_score_class.row. */
 const void *locus_distance_table_row(const locus_distance_table *table, const locus_score_call *call, void *scratch);
 
+/* A term's row: out of its table, or what its class says. */
+static inline const void *locus_score_term_row(const locus_score_term *term, const locus_score_call *call,
+                                               void *scratch) {
+    return term->table ? locus_distance_table_row(term->table, call, scratch) : term->class->row(term, call, scratch);
+}
+
 /* Other numbers by cell, [heads, cells]. NULL: no memory. */
 const double *locus_distance_table_beside(const locus_distance_table *table, locus_distance_fill *fill,
                                           locus_owned *memory, locus_error *error);

@@ -176,7 +176,7 @@ typedef struct locus_score_call {
 typedef struct locus_score_term locus_score_term;
 typedef struct locus_score_class {
     /* Returns `count` factors or biases of one query against a run of keys: a pointer into a table where positions are
-     * consecutive, else `scratch`, filled ([count] of dtype). */
+     * consecutive, else `scratch`, filled ([count] of dtype). Executors ask locus_score_term_row. */
     const void *(*row)(const locus_score_term *term, const locus_score_call *call, void *scratch);
     /* Adds to the slot: gradient[j] = dL/d(factor or bias of key j), of dtype. Not called if slot_bytes is 0. */
     void (*row_backward)(const locus_score_term *term, const locus_score_call *call, const void *gradient, void *slot);
@@ -190,6 +190,8 @@ typedef struct locus_score_class {
 struct locus_score_term {
     const locus_score_class *class;
     locus_score_kind kind;
+    const struct locus_distance_table *table; /* rows are numbers of distances and read from here, and the class has no
+                                                 `row`; or NULL (scores/distance_table.h) */
     const struct locus_distances *apart; /* distances that rows are made of, which no head changes: who asks for several
                                             rows of a query and keys makes them once; NULL: none (scores/distance.h) */
 };

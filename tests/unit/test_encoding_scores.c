@@ -4,12 +4,13 @@
 #include "../property/group_positions.h"
 #include "plan/plan_sites.h"
 #include "sanitized.h"
+#include "scores/distance_table.h"
 
 #include <stdio.h>
 
 static void *row_of(const rig *r, size_t term, locus_score_call call, void *scratch) {
     const locus_score_term *score = locus_plan_score_term(r->plan, term);
-    return (void *)(uintptr_t)score->class->row(score, &call, scratch);
+    return (void *)(uintptr_t)locus_score_term_row(score, &call, scratch);
 }
 
 static void test_alibi_slopes(void **state) {

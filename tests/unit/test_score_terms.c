@@ -3,12 +3,13 @@
  * from tables and without them; what each of them refuses; settings of scores; sums that cannot be. */
 #include "../property/group_positions.h"
 #include "plan/plan_sites.h"
+#include "scores/distance_table.h"
 
 #include <stdio.h>
 
 static const void *row_of(const rig *r, size_t term, locus_score_call call, void *scratch) {
     const locus_score_term *score = locus_plan_score_term(r->plan, term);
-    return score->class->row(score, &call, scratch);
+    return locus_score_term_row(score, &call, scratch);
 }
 
 /* ---- definitions ---- */

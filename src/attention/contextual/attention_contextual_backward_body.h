@@ -56,7 +56,7 @@ static void term_backward(const contextual_worker *w, size_t index, const locus_
     for (size_t t = 0; t < w->job->term_count; t++) {
         const locus_score_term *other = locus_plan_score_term(w->job->plan, t);
         if (t != index && other->kind == LOCUS_SCORE_FACTOR)
-            w->kernels->multiply(call->count, product, other->class->row(other, call, w->term), product);
+            w->kernels->multiply(call->count, product, locus_score_term_row(other, call, w->term), product);
     }
     term->class->row_backward(term, call, product, slot);
 }
@@ -77,7 +77,7 @@ static void terms_backward(const contextual_worker *w, size_t row, size_t key, s
     for (size_t t = 0; t < job->term_count; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);
         if (term->kind == LOCUS_SCORE_FACTOR)
-            w->kernels->multiply(count, g, term->class->row(term, &call, w->term), g);
+            w->kernels->multiply(count, g, locus_score_term_row(term, &call, w->term), g);
     }
 }
 

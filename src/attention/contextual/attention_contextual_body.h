@@ -273,7 +273,7 @@ static const real *term_values(const contextual_worker *w, const locus_score_ter
                                size_t count) {
     const locus_score_call call = {REAL_DTYPE, w->head, w->span.query_first + row, w->span.key_first + key,
                                    count,      NULL};
-    return term->class->row(term, &call, w->term);
+    return locus_score_term_row(term, &call, w->term);
 }
 
 static void apply_terms(const contextual_worker *w, size_t row, const key_run *run, real *score) {

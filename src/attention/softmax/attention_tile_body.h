@@ -191,7 +191,7 @@ static void measure_row(lane *l, const strip *s, size_t row, const cut *c) {
     call.steps = l->row_steps;
     if (l->values) { /* there is no table that they could lie in */
         const locus_score_term *term = locus_plan_score_term(job->plan, 0);
-        term->class->row(term, &call, l->values + at);
+        locus_score_term_row(term, &call, l->values + at);
     }
 }
 
@@ -209,7 +209,7 @@ static const real *term_values(const lane *l, const locus_score_term *term, cons
     if (l->row_values)
         return l->row_values;
     const locus_score_call call = term_call(l, term, s, row, c);
-    return term->class->row(term, &call, l->term_row);
+    return locus_score_term_row(term, &call, l->term_row);
 }
 
 /* s = cap·tanh(s/cap) · factors + biases + the caller's bias, at the columns of c; `score` is the row's first column.
