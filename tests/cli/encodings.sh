@@ -38,6 +38,8 @@ sed 's/[^ -~][^ -~]*/x/g' .out/stdout | awk 'length($0) > 100 { exit 1 }' || com
 [ "$(grep -c '^  acts on' .out/stdout)" -eq "$(grep -c '^[a-z0-9-]*: ' .out/stdout)" ] || complain 'an entry without sites'
 works encodings chebyshev
 prints '^  acts on  embedding, encoded$'
+works encodings kerple
+prints '^  group   seq  '
 works encodings chebyshev --json
 prints '"encoded"'
 

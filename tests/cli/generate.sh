@@ -1,11 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# locus generate of decoders: prompts from the option, a file and standard input, problems of the test set, sampling, what is
-# refused, Ctrl-C. What words and trees get is in train.sh and train_trees.sh.
+# locus generate: what it calls right; of decoders, prompts from the option, a file and standard input, problems of the test
+# set, sampling, what is refused, Ctrl-C. What words and trees get is in train.sh and train_trees.sh.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 . "${LOCUS_SOURCE:?}/tests/cli/scored.inc"
 
 small="--dim 32 --heads 2 --layers 2 --feed-forward 64 --batch 4 --steps 6 --threads 1 --quiet"
+
+# ---- what is right ----
+
+printf '{"input": [1, 2], "target": [2, 1]}\n' >one.jsonl
+"$locus" train --task pairs --data one.jsonl --dev one.jsonl --test one.jsonl --encoding rope --dim 16 --heads 2 --layers 1 \
+    --feed-forward 16 --batch 4 --steps 60 --rate 1e-2 --threads 1 --quiet --name one || fail "train"
+printf '{"input": [1, 2], "target": [2]}\n' >shorter.jsonl
+printf '{"input": [1, 2], "target": [2, 2]}\n' >other.jsonl
+[ "$("$locus" generate one --test one.jsonl)" = "input  1 2
+output 2 1  (right)" ] || fail "what is learned is not right: $("$locus" generate one --test one.jsonl)"
+for target in shorter other; do
+    "$locus" generate one --test $target.jsonl | grep -q '^target 2' || fail "$target: $("$locus" generate one --test $target.jsonl)"
+    "$locus" generate one --test $target.jsonl --json | grep -q '"exact":[[:space:]]*false' || fail "$target as JSON"
+done
 
 # ---- problems ----
 

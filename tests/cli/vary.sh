@@ -36,6 +36,9 @@ grep -q 'copy-rope-custom-bf16-s0-' out || fail "the run is not called bf16: $(c
 "$locus" runs show 2 --store p/locus.db --json | grep -q '"precision":[[:space:]]*"bf16"' || fail "it is not in the configuration"
 refuses 2 "precision is one of float32|bf16, not 'fp16'" sweep --vary precision=fp16
 
+# Sets that cannot be drawn are refused before anything is trained, also those of other sizes.
+refuses 2 "deeper than 1000" "$locus" compare --task tree-copy --encodings rope --test-depths 4,995 --list
+
 refuses 2 "no task has an option 'rte'; did you mean 'rate'" sweep --vary rte=1
 refuses 2 "no task has an option 'store'" sweep --vary store=1
 refuses 2 '--depth needs a task of trees' sweep --vary depth=1,2

@@ -2,7 +2,9 @@
 /* Every allocation on the way from files of one's own to sets fails once, one after another: pairs, labelled
  * sequences and pictures are looked at, drawn, kept and read by what was kept; each failure is told as MEMORY, and
  * nothing leaks (address sanitizer). */
+#include "io/json.h"
 #include "samples/expression_lines.h"
+#include "samples/portrait.h"
 #include "samples/prompts.h"
 #include "samples/sample_lines.h"
 #include "task/images/own_pictures.h"
@@ -67,6 +69,7 @@ static locus_status labels_way(locus_error *error) {
     lab_class_facts facts;
     locus_status status = lab_labelled_look(&options, 0, &facts, error);
     if (status == LOCUS_OK) {
+        assert_true(facts.classes.count == 2 && facts.digest != 0 && facts.longest == 2);
         lab_class_facts_free(&facts);
         status = draw("classify", &options, error);
     }
@@ -84,6 +87,8 @@ static locus_status pictures_way(locus_error *error) {
     lab_picture_pixels_forget();
     locus_status status = lab_pictures_look(&options, 0, &facts, error);
     if (status == LOCUS_OK) {
+        assert_true(facts.classes.count == 2 && facts.digest != 0);
+        assert_int_equal(facts.samples[0] + facts.samples[1] + facts.samples[2], 4);
         lab_class_facts_free(&facts);
         status = draw("images", &options, error);
     }
@@ -171,6 +176,29 @@ static locus_status expressions_way(locus_error *error) {
     return status;
 }
 
+static locus_status portrait_way(locus_error *error) {
+    const lab_task *task = lab_task_find("listops");
+    const lab_task_options options = lab_task_default(task);
+    const lab_portrait_request request = {
+        .name = "listops", .draw = {task, &options, LAB_SET_TEST, 0, 0}, .file = file, .shown = 3};
+    const size_t losses = lab_json_losses();
+    lab_portrait portrait = {.json = cJSON_CreateObject()};
+    locus_status status = lab_shown_open(&portrait.shown, error);
+    if (status == LOCUS_OK) {
+        status = lab_portray_expressions(&portrait, &request, error);
+        if (status == LOCUS_OK)
+            status = lab_shown_end(&portrait.shown, error);
+        assert_true(status != LOCUS_OK || strstr(portrait.shown.text, "target 9") != NULL);
+        lab_shown_free(&portrait.shown);
+    }
+    cJSON_Delete(portrait.json);
+    if (status == LOCUS_OK && lab_json_losses() != losses) {
+        strcpy(error->message, "the JSON");
+        status = LOCUS_ERROR_MEMORY;
+    }
+    return status;
+}
+
 /* ---- one failure after another ---- */
 
 static void every_failure(locus_status (*way)(locus_error *error)) {
@@ -237,6 +265,7 @@ static void test_lines(void **state) {
     every_failure(lines_way);
     put(file, sums, sizeof sums - 1);
     every_failure(expressions_way);
+    every_failure(portrait_way);
     every_failure(prompts_way);
 }
 

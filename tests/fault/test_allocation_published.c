@@ -4,6 +4,9 @@
 #include "golden/bert_case.h"
 #include "io/digest.h"
 #include "io/published/published_set.h"
+#include "task/images/cifar10.h"
+#include "task/images/picture_options.h"
+#include "task/task_class.h"
 #include "train/configuration/config.h"
 #include "train/train.h"
 #include <setjmp.h>
@@ -81,6 +84,34 @@ static void published_files_fail(void **state) {
     assert_int_equal(rmdir(scratch_path("source")), 0);
 }
 
+/* One record in each file, at another side and at its own. */
+static void images_fail(void **state) {
+    static const uint8_t record[LAB_CIFAR10_RECORD] = {3, 200, 100};
+    (void)state;
+    for (size_t f = 0; f < lab_cifar10_published.file_count; f++)
+        scratch_write(lab_cifar10_published.files[f].name, record, sizeof record);
+    for (size_t side = 0; side <= 8; side += 8) {
+        const lab_task *task = lab_task_find("cifar10");
+        const lab_picture_options own = {.side = side};
+        lab_task_options options = lab_task_with(task, &own);
+        options.path = scratch_path("");
+        bool failed = true;
+        for (long fail = 0; failed; fail++) {
+            const lab_draw draw = {task, &options, LAB_SET_TRAIN, 0, 0};
+            lab_dataset images;
+            locus_error error = {0};
+            assert_true(fail < 500);
+            allocator_arm(fail);
+            const locus_status status = lab_dataset_generate(&images, &draw, &error);
+            failed = allocator_disarm();
+            if (status != (failed ? LOCUS_ERROR_MEMORY : LOCUS_OK))
+                fail_msg("allocation %ld: %d, %s", fail, (int)status, error.message);
+            assert_true(failed || (images.samples == 5 && images.images.labels[4] == 3));
+            lab_dataset_destroy(&images);
+        }
+    }
+}
+
 static locus_status identity(const char *folder, uint64_t *digest, locus_error *error) {
     lab_train_config config;
     locus_status status = lab_train_config_budget(&config, lab_task_find("listops"), "smoke", LAB_SETUP_PAPER, error);
@@ -113,6 +144,7 @@ static void identity_fails(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_files_fail),
+        cmocka_unit_test(images_fail),
         cmocka_unit_test(identity_fails),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);

@@ -193,6 +193,24 @@ static lab_reproduction_view view_of_all(void) {
         .table = &table, .result = &result, .findings = &findings, .command = "locus reproduce 'a|b'"};
 }
 
+/* From one hour on the time is in hours. */
+static void check_hours(lab_reproduction_view view) {
+    static const struct {
+        double seconds;
+        const char *text;
+    } cases[] = {{3599, "| time | 60.0 minutes of"}, {3600, "| time | 1.0 hours of"}};
+    lab_result other = result;
+    view.result = &other;
+    for (size_t i = 0; i < 2; i++) {
+        other.wall_seconds = cases[i].seconds;
+        char *page = lab_reproduction_markdown_text(&view);
+        assert_non_null(page);
+        if (strstr(page, cases[i].text) == NULL)
+            fail_msg("%g seconds: no '%s'", cases[i].seconds, cases[i].text);
+        free(page);
+    }
+}
+
 /* ---- runs as JSON ---- */
 
 static char *page_of(lab_store *store) {
@@ -294,6 +312,7 @@ static void compare(const lab_reproduction_request *request, const char *expecte
     put_terminal(&view, stream);
     fputs("==== Markdown\n", stream);
     put_markdown(&view, stream);
+    check_hours(view);
     assert_int_equal(fclose(stream), 0);
     snprintf(name, sizeof name, "%s.txt", expected);
     planted_text_is(text, name);

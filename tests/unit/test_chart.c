@@ -216,6 +216,27 @@ static void paths_are_read_back(void **state) {
     free(w.text);
 }
 
+/* Points that round to the place of the one before are left out; but two points are a line, even of no length. */
+static void paths_say_no_point_twice(void **state) {
+    (void)state;
+    static const lab_point points[] = {{2, 3}, {2.01, 3}, {1, 3}, {1.01, 2.99}, {1, 3}}, still[] = {{2, 3}, {2.01, 3}};
+    static const struct {
+        const lab_point *points;
+        size_t count;
+        bool joined;
+        const char *text;
+    } cases[] = {{points, 5, false, "M2 3l-1 0"},
+                 {points, 1, false, "M2 3"},
+                 {still, 2, false, "M2 3l0 0"},
+                 {points, 3, true, "L2 3l-1 0"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        written w;
+        lab_path_write(begin(&w), cases[i].points, cases[i].count, cases[i].joined);
+        assert_string_equal(end(&w), cases[i].text);
+        free(w.text);
+    }
+}
+
 /* ---- numbers ---- */
 
 static const cJSON *part(const cJSON *object, const char *name) {
@@ -476,6 +497,7 @@ int main(void) {
         cmocka_unit_test(three_points_may_be_two),
         cmocka_unit_test(decades_have_both_ends),
         cmocka_unit_test(paths_are_read_back),
+        cmocka_unit_test(paths_say_no_point_twice),
         cmocka_unit_test(numbers_are_read_back),
         cmocka_unit_test(many_numbers_are_thinned),
         cmocka_unit_test(charts_are_whole),

@@ -652,6 +652,20 @@ static void test_after_steps(void **state) {
     assert_int_equal(found("text-similar")->items[0].reason, LAB_REASON_NO_CURVE);
 }
 
+/* Which claims are: those of which the source says so. */
+static void test_claims_after_steps(void **state) {
+    (void)state;
+    static const char *const ids[] = {"solves-more", "search-loss", "values-algebraic", "values-tree", "decay"};
+    for (size_t i = 0; i < lab_claim_count(); i++) {
+        const lab_claim *claim = lab_claim_at(i);
+        bool wanted = false;
+        for (size_t k = 0; k < sizeof ids / sizeof *ids; k++)
+            wanted = wanted || strcmp(claim->id, ids[k]) == 0;
+        if (claim->after_steps != wanted)
+            fail_msg("%s", claim->id);
+    }
+}
+
 /* Rows beyond the paper speak where they are named, and only there; fields that make no sense take no part. */
 static void test_beyond(void **state) {
     (void)state;
@@ -888,6 +902,7 @@ int main(void) {
         cmocka_unit_test(test_two_seeds),
         cmocka_unit_test(test_losses_learn),
         cmocka_unit_test(test_after_steps),
+        cmocka_unit_test(test_claims_after_steps),
         cmocka_unit_test(test_control),
         cmocka_unit_test(test_clear),
         cmocka_unit_test(test_overlap),

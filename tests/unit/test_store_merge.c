@@ -448,6 +448,13 @@ static void test_unfinished(void **state) {
     assert_file(here, "one", LAB_RUN_LAST, "step 75");
     plant_both(nothing, half);
     assert_merge(true, (lab_merge_result){.added = 1, .bare = 1});
+    plant_both(nothing, half); /* a folder is no checkpoint */
+    put_file(there, "one", LAB_RUN_BEST ".d", "");
+    char path[256];
+    snprintf(path, sizeof path, "%s/one/" LAB_RUN_LAST, there);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_merge(true, (lab_merge_result){.added = 1, .bare = 1});
+    assert_file(here, "one", LAB_RUN_LAST, NULL);
 }
 
 /* ---- what is refused ---- */

@@ -317,6 +317,20 @@ static void test_older_strays(void **state) {
     expect_row("PRAGMA user_version", "2");
 }
 
+/* Of points that somebody wrote twice, into a table that lets him, one comes along. */
+static void test_older_twice(void **state) {
+    (void)state;
+    make_first();
+    execute("ALTER TABLE metric RENAME TO once; CREATE TABLE metric(run INTEGER, name TEXT, step INTEGER, value REAL);"
+            "INSERT INTO metric SELECT * FROM once; DROP TABLE once;"
+            "INSERT INTO metric VALUES(1, 'a', 5, 1), (1, 'c', 5, 2), (1, 'a', 5, 1), (1, 'a', 5, 1), (1, 'd', 5, 3),"
+            " (1, 'c', 5, 2), (1, 'b', 5, 4)");
+    lab_store *store = open_store();
+    lab_store_close(&store);
+    expect_row("SELECT metrics FROM evaluation WHERE step = 5", "{\"a\":1.0,\"b\":4.0,\"c\":2.0,\"d\":3.0}");
+    expect_row("PRAGMA user_version", "2");
+}
+
 /* A first version that cannot be brought to the second stays as it is. */
 static void test_older_refused(void **state) {
     (void)state;
@@ -433,6 +447,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_older_sealed, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_older_read, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_older_strays, scratch_create, scratch_remove),
+        cmocka_unit_test_setup_teardown(test_older_twice, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_older_refused, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_evaluations, scratch_create, scratch_remove),
         cmocka_unit_test_setup_teardown(test_other_texts, scratch_create, scratch_remove),

@@ -284,6 +284,8 @@ static void paths_that_are_no_trees(void **state) {
         {{"0", "1", "1+", "2"}, "token 2: '1+'" NO_PATH, LOCUS_ERROR_SPEC},
         {{"0", "1", "1+0", "2"}, "token 2: '1+0'" NO_PATH, LOCUS_ERROR_SPEC},
         {{"0", "1", "1-1", "2"}, "token 2: '1-1'" NO_PATH, LOCUS_ERROR_SPEC},
+        {{"0", "1", "0+1", "2"}, "token 2: '0+1'" NO_PATH, LOCUS_ERROR_SPEC},
+        {{"0", "1", "1+0+1", "2"}, "token 2: '1+0+1'" NO_PATH, LOCUS_ERROR_SPEC},
         {{"0", "1", "0", "2"}, "token 2: a second root", LOCUS_ERROR_ARGUMENT},
         {{"1", "0", "2", "3"}, "token 0: " BEFORE "1", LOCUS_ERROR_ARGUMENT},
         {{"0", "1", "3", "2"}, "token 2: " BEFORE "3", LOCUS_ERROR_ARGUMENT},
