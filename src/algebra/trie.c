@@ -57,8 +57,6 @@ static void lay_out(locus_trie *trie, void *block, size_t capacity) {
 }
 
 static locus_status grow(locus_trie *trie, locus_error *error) {
-    if (trie->capacity > SIZE_MAX / 2 / (sizeof(int64_t) + 4 * sizeof(uint32_t)))
-        return locus_fail_memory(error, SIZE_MAX);
     size_t capacity = trie->capacity ? 2 * trie->capacity : FIRST_CAPACITY, bytes = block_bytes(capacity);
     void *block = locus_allocate(bytes);
     if (!block)

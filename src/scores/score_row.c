@@ -168,7 +168,7 @@ bool locus_score_rows_ahead(const locus_placement *first, const uint32_t *key, u
         for (size_t i = first->spans[s].key_count; i-- > 0;) {
             const size_t t = first->spans[s].key_first + i;
             const bool follows = i + 1 < first->spans[s].key_count && key[t + 1] - key[t] == 1;
-            ahead[t] = follows && ahead[t + 1] < UINT32_MAX ? ahead[t + 1] + 1 : 1;
+            ahead[t] = follows ? ahead[t + 1] + 1 : 1;
             pieces += !follows;
         }
     return pieces * SHORT_PIECE > first->key.used;

@@ -191,6 +191,27 @@ static void an_infinite_bias_is_the_window(void **state) {
     }
 }
 
+/* Between kept keys and the window nobody sees a value that is no number. */
+static void unseen_values_give_no_gradient(void **state) {
+    enum { WINDOW = 12, KEPT = 3, AT = 20 };
+    const int64_t shape[] = {LONGEST, LONGEST};
+    (void)state;
+    scene s;
+    begin(&s, "rope", LOCUS_MASK_CAUSAL, LOCUS_FLOAT64, 2, shape);
+    s.world.options.window = WINDOW;
+    s.world.options.keep = KEPT;
+    const size_t token = lengths[0] + lengths[1] + AT, row = 2 * DIM;
+    for (size_t i = 0; i < row; i++)
+        ((double *)s.t[V].data)[token * row + i] = NAN;
+    run_well(&s);
+    for (size_t i = AT + WINDOW; i < LONGEST; i++)
+        for (size_t j = 0; j < LONGEST; j++) {
+            const double got = ((double *)s.g_bias.data)[i * LONGEST + j];
+            assert_true(j < KEPT || (j + WINDOW > i && j <= i) ? isfinite(got) : got == 0);
+        }
+    end(&s);
+}
+
 static void a_row_of_infinities_is_empty(void **state) {
     const int64_t shape[] = {1, 1};
     (void)state;
@@ -372,6 +393,7 @@ int main(void) {
         cmocka_unit_test(an_infinite_bias_is_the_mask),
         cmocka_unit_test(an_infinite_bias_is_the_window),
         cmocka_unit_test(a_row_of_infinities_is_empty),
+        cmocka_unit_test(unseen_values_give_no_gradient),
         cmocka_unit_test(shared_elements_get_sums),
         cmocka_unit_test(a_bias_of_nothing),
         cmocka_unit_test(same_bits_on_any_number_of_threads),

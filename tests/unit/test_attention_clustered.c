@@ -119,6 +119,27 @@ static void test_clusters_without_queries(void **state) {
     kinds_free(&world);
 }
 
+/* A query that is no number is of the first cluster, here the only one: its rows are no numbers either. */
+static void test_no_number_is_of_the_first_cluster(void **state) {
+    enum { LENGTH = 40 };
+    const size_t length[] = {LENGTH};
+    (void)state;
+    kinds_case test = base("none");
+    kinds_world world;
+    test.sequences = 1;
+    test.query_lengths = length;
+    test.gap = 0;
+    test.options.kind = kind_of("clustered(clusters=1, iterations=2)");
+    kinds_make(&world, &test);
+    const size_t queries = kinds_queries(&world), outputs = kinds_outputs(&world), row = queries / LENGTH;
+    for (size_t i = 0; i < queries; i++)
+        world.q[i] = i / row == 5 ? NAN : 3;
+    kinds_run(&world, LOCUS_FLOAT32, false, false);
+    for (size_t i = 0; i < outputs; i++)
+        assert_true(isnan(world.o[i]));
+    kinds_free(&world);
+}
+
 static void test_directions(void **state) {
     static const char *const learned[] = {"none", "rope(learned=on, values=on)", "algebraic(group=seq, values=on)"};
     (void)state;
@@ -200,6 +221,7 @@ int main(void) {
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_a_cluster_for_each_query),
         cmocka_unit_test(test_clusters_without_queries),
+        cmocka_unit_test(test_no_number_is_of_the_first_cluster),
         cmocka_unit_test(test_directions),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_only_relative_positions_matter),

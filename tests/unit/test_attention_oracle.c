@@ -205,6 +205,14 @@ static void test_dropout_is_replayed(void **state) {
                 test = with_encoding(test, &encodings[e]);
                 check_types(&test, ATTENTION_PLAIN);
             }
+    const size_t few[] = {2, 1}, many[] = {700, 300};
+    for (int logits = 0; logits < 2; logits++) {
+        attention_case test = {.spec = "rope", .heads = 2, .head_dim = 8, .sequences = 2, .query_lengths = few};
+        test.key_lengths = many;
+        test.dropout = 0.4;
+        test.dropout_on = logits ? LOCUS_DROPOUT_LOGITS : LOCUS_DROPOUT_WEIGHTS;
+        check_types(&test, ATTENTION_PLAIN);
+    }
     /* Kept keys are the end of a document and few: some rows are dropped as a whole. */
     static const char *const specs[] = {"relative(window=3)", "rope"};
     for (size_t i = 0; i < 2; i++) {

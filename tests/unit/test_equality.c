@@ -75,6 +75,7 @@ static void positions(void **state) {
                {packed("seq", 1, one, NULL, counted), 0},
                {packed("seq", 1, one, NULL, other), 1},
                {packed("seq", 2, two, NULL, counted), 2},
+               {packed("seq", 2, two, NULL, first), 17},
                {packed("seq", 2, two, lengths, counted), 3},
                {packed("seq", 2, two, lengths, gapped), 3},
                {packed("seq", 1, five, NULL, counted), 4},

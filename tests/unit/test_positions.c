@@ -261,7 +261,15 @@ static void words_meet_in_one_trie(void **state) {
     assert_int_equal(trie.count, 6); /* 0, 1, 1+2, the detour 1+1, -3, -3+1 */
     for (uint32_t i = 1; i < trie.count; i++)
         assert_true(trie.parent[i] < i && trie.depth[i] == trie.depth[trie.parent[i]] + 1);
-    assert_true(locus_positions_bytes(p) > 6 * (8 + 4 + 4));
+    const size_t bytes = locus_positions_bytes(p) - locus_trie_bytes(locus_positions_trie(p, 0));
+    locus_positions_destroy(&p);
+    const int64_t deep[21] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const locus_position_column longer = {
+        .size = sizeof longer, .branches = deep, .starts = (size_t[]){0, 0, 0, 0, 0, 0, 21}};
+    assert_int_equal(locus_positions_create_columns(
+                         &p, group, &(locus_packing){sizeof(locus_packing), 2, offsets, lengths}, &longer, NULL),
+                     LOCUS_OK);
+    assert_int_equal(locus_positions_bytes(p) - locus_trie_bytes(locus_positions_trie(p, 0)), bytes);
     locus_positions_destroy(&p);
     locus_group_destroy(&group);
 }
