@@ -302,8 +302,9 @@ class Tree:
             self.compile_all()
             mark.write_text(json.dumps({"commit": head, "alone": sorted(self.alone), "count": len(places)}))
         state = json.loads(mark.read_text())
-        if state["commit"] != head or state["count"] < len(places):
-            sys.exit(f"mutate: {self.root} is of another commit or of fewer mutants; remove it with its results, or choose another seed")
+        if state["commit"] != head or state["count"] != len(places):
+            sys.exit(f"mutate: {self.root} is of commit {state['commit'][:12]} and {state['count']} mutants (--count); remove it with its "
+                     "results, or choose another seed")
         self.alone = set(state["alone"])
         self.write_all() # a run that was killed may have left a mutant that is built alone
         done = self.ninja(*self.targets())
@@ -530,11 +531,18 @@ def drawn(options):
     return [tuple(place) for place in json.loads(store.read_text())[:options.count]]
 
 
+def count_of(options):
+    """How many mutants a draw has that was begun: what is built knows no others."""
+    mark = FOLDER / f"tree-{draw_of(options)}" / ".mutants"
+    return json.loads(mark.read_text())["count"] if mark.exists() else 500
+
+
 def run(options):
     if subprocess.run(["git", "-C", str(SOURCE), "diff", "--quiet", "HEAD", "--", "src", "lab", "cli"]).returncode:
         sys.exit("mutate: src, lab or cli differ from the last commit, whose places mutants are")
     FOLDER.mkdir(parents=True, exist_ok=True)
     results = FOLDER / f"seed-{draw_of(options)}.jsonl"
+    options.count = options.count or count_of(options)
     places = drawn(options)
     tree = Tree(draw_of(options), places, "address,undefined" if options.address else "")
     reach, done = reach_of(tree, options), rows_of(results)
@@ -607,7 +615,7 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("run")
     command.add_argument("--seed", type=int, required=True)
-    command.add_argument("--count", type=int, default=500)
+    command.add_argument("--count", type=int, help="500, or as many as the seed was begun with")
     command.add_argument("--jobs", type=int, default=os.cpu_count())
     command.add_argument("--rooms", default="", metavar="PATTERN", help="draws from files that match only")
     command.add_argument("--longest", type=float, default=3600, metavar="SECONDS",
