@@ -92,17 +92,24 @@ static void test_a_cluster_for_each_query(void **state) {
         }
 }
 
-/* All queries alike: the first cluster has them all, and the others, which have none, must not get in the way however
- * high their scores are. */
-static void test_clusters_without_queries(void **state) {
-    const size_t length[] = {40};
-    (void)state;
+/* One sequence of a kind. */
+enum { LENGTH = 40 };
+static kinds_case one_sequence(const char *kind) {
+    static const size_t length[] = {LENGTH};
     kinds_case test = base("none");
-    kinds_world world;
     test.sequences = 1;
     test.query_lengths = length;
     test.gap = 0;
-    test.options.kind = kind_of("clustered(clusters=4, iterations=4)");
+    test.options.kind = kind_of(kind);
+    return test;
+}
+
+/* All queries alike: the first cluster has them all, and the others, which have none, must not get in the way however
+ * high their scores are. */
+static void test_clusters_without_queries(void **state) {
+    (void)state;
+    const kinds_case test = one_sequence("clustered(clusters=4, iterations=4)");
+    kinds_world world;
     kinds_make(&world, &test);
     for (size_t i = 0; i < kinds_queries(&world); i++)
         world.q[i] = 3;
@@ -121,15 +128,9 @@ static void test_clusters_without_queries(void **state) {
 
 /* A query that is no number is of the first cluster, here the only one: its rows are no numbers either. */
 static void test_no_number_is_of_the_first_cluster(void **state) {
-    enum { LENGTH = 40 };
-    const size_t length[] = {LENGTH};
     (void)state;
-    kinds_case test = base("none");
+    const kinds_case test = one_sequence("clustered(clusters=1, iterations=2)");
     kinds_world world;
-    test.sequences = 1;
-    test.query_lengths = length;
-    test.gap = 0;
-    test.options.kind = kind_of("clustered(clusters=1, iterations=2)");
     kinds_make(&world, &test);
     const size_t queries = kinds_queries(&world), outputs = kinds_outputs(&world), row = queries / LENGTH;
     for (size_t i = 0; i < queries; i++)
