@@ -395,6 +395,8 @@ static void test_spoilt_evaluations(void **state) {
                                         "{\"dev.loss\":1.0",
                                         "{\"a\":1.0,",
                                         "{\"dev.loss\":0x10}",
+                                        "{\"dev.loss\":-}",
+                                        "{\"dev.loss\":.5}",
                                         "{\"dev.loss\":1e999}",
                                         "{\"dev.loss\":-inf}",
                                         "{\"dev.loss\":1.0}x",
