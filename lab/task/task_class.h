@@ -220,7 +220,8 @@ struct lab_task_class {
 
     /* A set of one sample, from its input as one types it, of pictures a file's path, with the target that the task
      * asks for; where that is not known the set says how long it may be. `options->kept` is the run's folder. ARGUMENT,
-     * about "input": what is wrong with the text. NULL: samples come from the test set alone. */
+     * about "input": what is wrong with the text. The set, zero at first, is destroyed after a failure, too. NULL:
+     * samples come from the test set alone. */
     locus_status (*read_input)(lab_dataset *set, const lab_task *task, const lab_task_options *options,
                                const char *text, locus_error *error);
     /* What tokens are called; NULL: by their numbers. */

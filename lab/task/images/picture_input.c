@@ -34,10 +34,7 @@ locus_status lab_picture_input(lab_dataset *set, const lab_task *task, const lab
     *set = (lab_dataset){.samples = 1, .images = {.count = 1, .channels = LAB_IMAGE_CHANNELS, .side = side}};
     set->images.pixels = malloc(LAB_IMAGE_CHANNELS * side * side);
     set->images.labels = calloc(1, sizeof *set->images.labels);
-    locus_status status = set->images.pixels == NULL || set->images.labels == NULL
-                              ? lab_fail_memory(error, "a picture")
-                              : lab_picture_planes(path, side, scales, set->images.pixels, error);
-    if (status != LOCUS_OK)
-        lab_dataset_destroy(set);
-    return status;
+    return set->images.pixels == NULL || set->images.labels == NULL
+               ? lab_fail_memory(error, "a picture")
+               : lab_picture_planes(path, side, scales, set->images.pixels, error);
 }

@@ -9,7 +9,7 @@
  * unless it has it. */
 locus_status lab_picture_planes(const char *path, size_t side, bool scales, uint8_t *planes, locus_error *error);
 
-/* A set of one sample, the picture of that path, of the first class. */
+/* A set of one sample, the picture of that path, of the first class. To be destroyed after a failure, too. */
 locus_status lab_picture_input(lab_dataset *set, const lab_task *task, const lab_task_options *options,
                                const char *path, locus_error *error);
 

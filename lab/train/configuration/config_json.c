@@ -53,7 +53,7 @@ static bool read_integer(const cJSON *item, uint64_t *value) {
 
 static bool read_seed(const cJSON *item, uint64_t *value) {
     char *end;
-    if (!cJSON_IsString(item) || item->valuestring[0] < '0' || item->valuestring[0] > '9')
+    if (!cJSON_IsString(item) || item->valuestring[0] < '0') /* a sign, space or nothing */
         return false;
     errno = 0;
     *value = strtoull(item->valuestring, &end, 10);

@@ -31,15 +31,12 @@ lab_train_set_request lab_train_set_ask(const lab_train_config *config, lab_set 
 /* A part of what is read whole is its beginning; to score, however much there is. For training the number must be
  * right, since epochs are counted by it. */
 static locus_status open_sequences(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    const lab_task_class *class = draw->task->class;
-    const bool whole = class->whole && draw->which != LAB_SET_TRAIN;
+    const bool whole = draw->task->class->whole && draw->which != LAB_SET_TRAIN;
     lab_draw all = *draw;
     all.samples = whole ? 0 : draw->samples;
     const locus_status status = lab_dataset_sequences(set, &all, error);
     if (status == LOCUS_OK && whole && draw->samples > 0 && draw->samples < set->samples)
         set->samples = draw->samples;
-    if (status == LOCUS_OK && class->endless)
-        set->samples = draw->samples; /* 0: endless */
     return status;
 }
 
