@@ -91,7 +91,7 @@ static locus_status check_length(const lab_answering *j, size_t prompt, size_t l
 
 /* Tokens that a prompt may get, unless it is said: of a drawn problem a few more than its answer has; of other problems
  * as many as fit into a sequence of the training; of text a page, or what fits. */
-static size_t limit_of(const lab_answering *j, size_t p) {
+static size_t limit_of(lab_answering *j, size_t p) {
     const bool problems = j->config->task->characters != NULL;
     const size_t prompt = j->prompts.offsets[p + 1] - j->prompts.offsets[p];
     const size_t sequence = (size_t)lab_config_number(j->config, "sequence");
@@ -102,8 +102,11 @@ static size_t limit_of(const lab_answering *j, size_t p) {
         return j->prompts.drawn.target_offsets[p + 1] - j->prompts.drawn.target_offsets[p] + OVERRUN;
     if (problems)
         return left;
-    return left >= TEXT_TOKENS || lab_model_reaches(j->model, prompt + TEXT_TOKENS - 1, NULL) == LOCUS_OK ? TEXT_TOKENS
-                                                                                                          : left;
+    if (left >= TEXT_TOKENS)
+        return TEXT_TOKENS;
+    const locus_status reached = lab_model_reaches(j->model, prompt + TEXT_TOKENS - 1, NULL);
+    j->out_of_memory = j->out_of_memory || reached == LOCUS_ERROR_MEMORY;
+    return reached == LOCUS_OK ? TEXT_TOKENS : left;
 }
 
 /* Every prompt, before the first is decoded. */
@@ -133,7 +136,7 @@ locus_status lab_answering_begin(lab_answering *j, locus_error *error) {
         most = j->limits[p] > most ? j->limits[p] : most;
     }
     j->tokens = calloc(most * (n < TOGETHER ? n : TOGETHER) + 1, sizeof *j->tokens);
-    return j->limits && j->offsets && j->lengths && j->answers && j->tokens
+    return j->limits && j->offsets && j->lengths && j->answers && j->tokens && !j->out_of_memory
                ? check_lengths(j, error)
                : lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "out of memory");
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation on the way from files of one's own to sets fails once, one after another: pairs, labelled
  * sequences and pictures are looked at, drawn, kept and read by what was kept; each failure is told as MEMORY, and
- * nothing leaks (address sanitizer). */
+ * nothing leaks (address sanitizer). So do those of answers to prompts. */
 #include "io/json.h"
+#include "samples/answering.h"
 #include "samples/expression_lines.h"
 #include "samples/portrait.h"
 #include "samples/prompts.h"
@@ -12,7 +13,11 @@
 #include "task/images/picture_pixels.h"
 #include "task/own/labelled.h"
 #include "task/own/pairs.h"
+#include "task/problem.h"
 #include "task/task_class.h"
+#include "task/text_task.h"
+#include "train/configuration/budgets.h"
+#include "train/configuration/config.h"
 
 #include <locus/parallel.h>
 #include <setjmp.h>
@@ -163,6 +168,47 @@ static locus_status prompts_way(locus_error *error) {
     return status;
 }
 
+static lab_train_config answering_config;
+static lab_model *answering_model;
+static char answered[2048]; /* what is answered where nothing fails */
+
+/* Prompts that are gone on with: of a text one that is typed, of problems two that are drawn. An answer is whole. */
+static locus_status answers_way(locus_error *error) {
+    const lab_train_config *of = &answering_config;
+    const bool drawn = of->task->characters != NULL;
+    char answers[sizeof answered] = "";
+    size_t used = 0;
+    lab_answering j = {
+        .model = answering_model,
+        .config = of,
+        .writing = {.task = of->task, .options = of->data, .vocabulary = of->model.vocabulary, .tokenizer = NULL}};
+    locus_status status = drawn ? LOCUS_OK : lab_tokenizer_open_bytes(&j.writing.tokenizer, error);
+    if (status == LOCUS_OK)
+        status = drawn ? lab_prompts_draw(&j.prompts, of, 2, error)
+                       : lab_prompts_typed(&j.prompts, &j.writing, "abc", error);
+    if (status == LOCUS_OK)
+        status = lab_answering_begin(&j, error);
+    assert_true(status != LOCUS_OK ||
+                atomic_load(&allocations_left) >= 0); /* no length is good that was not asked for */
+    if (status == LOCUS_OK)
+        status = lab_answering_next(&j, error);
+    for (size_t p = 0; status == LOCUS_OK && p < j.prompts.count; p++) {
+        used += (size_t)snprintf(answers + used, sizeof answers - used, "'%s' %zu:", j.prompts.texts[p],
+                                 j.answers[p].tokens);
+        for (size_t i = 0; i < j.answers[p].tokens; i++)
+            used += (size_t)snprintf(answers + used, sizeof answers - used, " %d", (int)j.answers[p].ids[i]);
+        for (size_t i = 0; i < j.answers[p].used; i++)
+            used +=
+                (size_t)snprintf(answers + used, sizeof answers - used, ".%02x", (unsigned char)j.answers[p].text[i]);
+    }
+    if (answered[0] == '\0')
+        strcpy(answered, answers);
+    if (status == LOCUS_OK)
+        assert_string_equal(answers, answered);
+    lab_answering_free(&j);
+    return status;
+}
+
 static locus_status expressions_way(locus_error *error) {
     const lab_task *task = lab_task_find("listops");
     lab_dataset set = {0};
@@ -275,6 +321,33 @@ static void test_pictures(void **state) {
     lab_picture_pixels_forget();
 }
 
+static void test_answers(void **state) {
+    (void)state;
+    static const char *const tasks[] = {"text", "addition"};
+    for (size_t i = 0; i < 2; i++) {
+        lab_train_config *config = &answering_config;
+        assert_int_equal(lab_train_config_budget(config, lab_task_find(tasks[i]), "smoke", LAB_SETUP_PAPER, NULL),
+                         LOCUS_OK);
+        config->encoding = config->model.encoding =
+            i == 0 ? "learned(size=24)" : "rope"; /* ends before a text's page does */
+        config->model.dim = config->model.feed_forward = 16;
+        config->model.heads = 2;
+        config->model.decoder_layers = 1;
+        if (i == 0)
+            *LAB_TEXT(&config->data) = (lab_text_options){.symbols = 256, .sequence = 8};
+        else
+            LAB_PROBLEMS(&config->data)->digits = 1;
+        lab_config_fill(config);
+        assert_int_equal(lab_model_create(&answering_model, &config->model, 1, NULL), LOCUS_OK);
+        answered[0] = '\0';
+        locus_error error;
+        if (answers_way(&error) != LOCUS_OK)
+            fail_msg("%s", error.message);
+        every_failure(answers_way);
+        lab_model_destroy(&answering_model);
+    }
+}
+
 /* ---- files ---- */
 
 static const char *const classes[] = {"a", "b"};
@@ -321,6 +394,7 @@ int main(void) {
     allocator_texts = true;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pairs),  cmocka_unit_test(test_labels),
                                        cmocka_unit_test(test_parted), cmocka_unit_test(test_typed),
-                                       cmocka_unit_test(test_lines),  cmocka_unit_test(test_pictures)};
+                                       cmocka_unit_test(test_lines),  cmocka_unit_test(test_pictures),
+                                       cmocka_unit_test(test_answers)};
     return cmocka_run_group_tests(tests, open_files, close_files);
 }
