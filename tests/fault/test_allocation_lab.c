@@ -10,6 +10,7 @@
 #include "task/tree_task.h"
 #include "train/feed/batch.h"
 #include "train/feed/feed.h"
+#include "train/feed/sequence_feed.h"
 #include "train/feed/tree_groups.h"
 #include "train/train.h"
 #include <math.h>
@@ -159,6 +160,17 @@ static locus_status problems_way(const way *how, locus_error *error) {
     status = lab_dataset_sequences(&set, &draw, error);
     if (status == LOCUS_OK && set.sequences.read(&set.sequences, 0, tokens) != LAB_PROBLEMS(&options)->sequence)
         status = LOCUS_ERROR_ARGUMENT;
+    if (status == LOCUS_OK) {
+        lab_sequence_feed *feed;
+        const lab_batch *batch;
+        status = lab_sequence_feed_create(&feed, &set, 2, 1, error);
+        assert_true(status == LOCUS_OK || feed == NULL);
+        if (status == LOCUS_OK) {
+            status = lab_sequence_feed_slice(feed, 1, 2, &batch, error);
+            assert_true(status == LOCUS_OK && batch->input_offsets[2] == 2 * LAB_PROBLEMS(&options)->sequence);
+        }
+        lab_sequence_feed_destroy(&feed);
+    }
     lab_dataset_destroy(&set);
     return status;
 }
