@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks on threads: sums are those of one tree, however many ranks share its leaves; shares, gathers, broadcasts and
- * agreements; a rank that gives up is noticed by all. And what the environment says of ranks that are processes. */
+ * agreements; a rank that gives up is noticed by all; scores on several are those of one. And what the environment says of ranks that are processes. */
+#include "model/architecture.h"
 #include "ranks/ranks_mpi.h"
 #include "ranks/ranks_threads.h"
+#include "task/task_class.h"
+#include "task/tree_task.h"
+#include "train/score.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -241,6 +245,103 @@ static void test_alone(void **state) {
     assert_true(share.first == 0 && share.end == 7);
 }
 
+enum { TREES = 11 };
+
+/* Trees that are scored in batches of two, the first `decoded` of them greedily, too; what each rank then has. */
+typedef struct scoring {
+    const lab_dataset *set;
+    const lab_draw *draw;
+    size_t decoded;
+    const char *stop; /* the phase in which the last rank is stopped; NULL: none */
+    locus_status status[MOST];
+    lab_score score[MOST];
+    double exact[MOST];
+    uint32_t correct[MOST][TREES];
+    uint8_t greedy[MOST][TREES];
+} scoring;
+
+static bool stops(void *context, const char *phase, size_t done, size_t total) {
+    (void)done, (void)total;
+    return strcmp(phase, context) != 0;
+}
+
+static void score_body(lab_ranks **ranks, void *context) {
+    scoring *all = context;
+    const size_t rank = lab_ranks_rank(*ranks);
+    const bool is_stopped = all->stop != NULL && rank + 1 == lab_ranks_count(*ranks);
+    lab_model_config config = lab_encoder_decoder.defaults;
+    lab_model *model = NULL;
+    locus_error error;
+    config.vocabulary = lab_task_vocabulary(all->draw->task, all->draw->options);
+    config.tree_arity = LAB_TREES(all->draw->options)->arity;
+    config.dim = 24, config.heads = 2, config.feed_forward = 16;
+    config.encoding = "algebraic(group=tree:2)";
+    memset(all->correct[rank], 0xEE, sizeof all->correct[rank]);
+    memset(all->greedy[rank], 0xEE, sizeof all->greedy[rank]);
+    const lab_scoring how = {.task = all->draw->task,
+                             .options = all->draw->options,
+                             .batch = 2,
+                             .greedy_samples = all->decoded,
+                             .sample_correct = all->correct[rank],
+                             .sample_greedy = all->greedy[rank],
+                             .look = is_stopped ? stops : NULL,
+                             .context = (char *)all->stop,
+                             .phase = "test",
+                             .ranks = *ranks};
+    locus_status status = lab_model_create(&model, &config, 1, &error);
+    if (status == LOCUS_OK)
+        status = lab_train_score(model, all->set, &how, &all->score[rank], &all->exact[rank], &error);
+    all->status[rank] = status;
+    lab_model_destroy(&model);
+    lab_ranks_close(ranks);
+}
+
+static void score_on(scoring *all, size_t count) {
+    assert_int_equal(lab_ranks_threads(count, score_body, all, NULL), LOCUS_OK);
+    for (size_t r = 0; r < count; r++)
+        assert_int_equal(all->status[r], all->stop != NULL ? LOCUS_ERROR_INTERRUPTED : LOCUS_OK);
+}
+
+/* Every rank gets what one alone has, of each sample too. */
+static void test_scores(void **state) {
+    (void)state;
+    static const size_t decoded[] = {7, 0, 1, TREES, TREES + 5};
+    static scoring alone, shared;
+    const lab_task *task = lab_task_find("tree-copy");
+    lab_task_options options = lab_task_default(task);
+    LAB_TREES(&options)->depth_mean = 1.0;
+    const lab_draw draw = {task, &options, LAB_SET_TEST, TREES, 5};
+    lab_dataset set;
+    assert_int_equal(lab_dataset_generate(&set, &draw, NULL), LOCUS_OK);
+    for (size_t i = 0; i < sizeof decoded / sizeof *decoded; i++) {
+        const size_t most = decoded[i] < TREES ? decoded[i] : TREES;
+        size_t right = 0, whole = 0;
+        alone = shared = (scoring){.set = &set, .draw = &draw, .decoded = decoded[i]};
+        score_on(&alone, 1);
+        for (size_t s = 0; s < TREES; s++) {
+            right += alone.correct[0][s];
+            whole += s < most ? alone.greedy[0][s] : 0;
+            assert_int_equal(alone.greedy[0][s] <= 1, s < most);
+        }
+        assert_true(right > 0 && alone.score[0].correct == right && alone.score[0].samples == TREES);
+        assert_true(fabs(alone.exact[0] - (most > 0 ? (double)whole / (double)most : 0)) <= 0);
+        for (size_t count = 2; count <= 4; count *= 2) {
+            score_on(&shared, count);
+            for (size_t r = 0; r < count; r++) {
+                assert_memory_equal(&shared.score[r], &alone.score[0], sizeof alone.score[0]);
+                assert_memory_equal(&shared.exact[r], &alone.exact[0], sizeof alone.exact[0]);
+                assert_memory_equal(shared.correct[r], alone.correct[0], sizeof alone.correct[0]);
+                assert_memory_equal(shared.greedy[r], alone.greedy[0], sizeof alone.greedy[0]);
+            }
+        }
+    }
+    for (int phase = 0; phase < 2; phase++) {
+        shared = (scoring){.set = &set, .draw = &draw, .decoded = 7, .stop = phase == 0 ? "test" : "greedy"};
+        score_on(&shared, 2);
+    }
+    lab_dataset_destroy(&set);
+}
+
 /* Open MPI, MPICH and Slurm each say it in their own way; what is no rank of several is alone. */
 static void test_started(void **state) {
     (void)state;
@@ -288,9 +389,9 @@ static void test_started(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fold),       cmocka_unit_test(test_talk),   cmocka_unit_test(test_failure_is_common),
-        cmocka_unit_test(test_first_unit), cmocka_unit_test(test_broken), cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_started),
+        cmocka_unit_test(test_fold),       cmocka_unit_test(test_talk),    cmocka_unit_test(test_failure_is_common),
+        cmocka_unit_test(test_first_unit), cmocka_unit_test(test_broken),  cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_scores),     cmocka_unit_test(test_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
