@@ -66,6 +66,18 @@ static void test_order(void **state) {
     }
 }
 
+/* Values where a search begins, ends or first divides: not even the last bit is above what has just these tails. */
+static void test_exact_tails(void **state) {
+    (void)state;
+    for (int degrees = 1; degrees <= 8; degrees++) {
+        for (int i = -3; i <= 6; i++) {
+            const double t = ldexp(1, i), between = 1.5 * t;
+            assert_true(lab_student(lab_student_tails(t, degrees), degrees) <= t);
+            assert_true(lab_student(lab_student_tails(between, degrees), degrees) <= between);
+        }
+    }
+}
+
 /* a = 1, 2, 3 and b = 2, 4, 6: s²/n is 1/3 and 4/3, ν = (25/9) / (1/18 + 16/18) = 2.94. Half widths as
  * scipy.stats.ttest_ind(a, b, equal_var=False).confidence_interval() has them, for one comparison and for 24. */
 static void test_welch(void **state) {
@@ -171,9 +183,9 @@ static void test_many(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scipy), cmocka_unit_test(test_closed_forms), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_welch), cmocka_unit_test(test_no_spread),    cmocka_unit_test(test_tells),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_scipy),       cmocka_unit_test(test_closed_forms), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_exact_tails), cmocka_unit_test(test_welch),        cmocka_unit_test(test_no_spread),
+        cmocka_unit_test(test_tells),       cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
