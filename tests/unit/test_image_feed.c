@@ -218,16 +218,22 @@ static void test_large_batch(void **state) {
 
 static void test_refusals(void **state) {
     lab_image_feed *feed = NULL;
-    lab_images none = images, four = images;
     locus_error error = {0};
     const lab_batch *batch = NULL;
     (void)state;
-    none.count = 0;
-    four.channels = 4;
-    assert_int_equal(lab_image_feed_create(&feed, &none, BATCH, 0, true, &error), LOCUS_ERROR_ARGUMENT);
-    assert_null(feed);
-    assert_int_equal(lab_image_feed_create(&feed, &four, BATCH, 0, true, &error), LOCUS_ERROR_ARGUMENT);
-    assert_int_equal(lab_image_feed_create(&feed, &images, 0, 0, true, &error), LOCUS_ERROR_ARGUMENT);
+    static const size_t sets[][4] = {{0, 3, SIDE, BATCH}, {5, 4, SIDE, BATCH}, {5, 3, 0, BATCH}, {5, 3, SIDE, 0}};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        char says[160];
+        lab_images some = images;
+        some.count = sets[i][0], some.channels = sets[i][1], some.side = sets[i][2];
+        snprintf(says, sizeof says,
+                 "%zu images of %zu channels and side %zu in batches of %zu give no batch: at least one image of 3 "
+                 "channels is needed",
+                 sets[i][0], sets[i][1], sets[i][2], sets[i][3]);
+        assert_int_equal(lab_image_feed_create(&feed, &some, sets[i][3], 0, true, &error), LOCUS_ERROR_ARGUMENT);
+        assert_string_equal(error.message, says);
+        assert_null(feed);
+    }
     feed = open_feed(BATCH, true);
     static const size_t slices[][2] = {{0, 0}, {0, BATCH + 1}, {IMAGES - 2, 3}, {IMAGES, 1}};
     for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {

@@ -258,17 +258,28 @@ typedef struct scoring {
     double exact[MOST];
     uint32_t correct[MOST][TREES];
     uint8_t greedy[MOST][TREES];
+    char told[MOST][160]; /* how far it is */
 } scoring;
 
-static bool stops(void *context, const char *phase, size_t done, size_t total) {
-    (void)done, (void)total;
-    return strcmp(phase, context) != 0;
+/* A rank, as what is told of it. */
+typedef struct listener {
+    scoring *all;
+    size_t rank;
+    bool stops;
+} listener;
+
+static bool tell(void *context, const char *phase, size_t done, size_t total) {
+    const listener *here = context;
+    char *told = here->all->told[here->rank];
+    const size_t used = strlen(told);
+    snprintf(told + used, sizeof here->all->told[0] - used, "%s %zu/%zu ", phase, done, total);
+    return !here->stops || strcmp(phase, here->all->stop) != 0;
 }
 
 static void score_body(lab_ranks **ranks, void *context) {
     scoring *all = context;
     const size_t rank = lab_ranks_rank(*ranks);
-    const bool is_stopped = all->stop != NULL && rank + 1 == lab_ranks_count(*ranks);
+    listener here = {all, rank, all->stop != NULL && rank + 1 == lab_ranks_count(*ranks)};
     lab_model_config config = lab_encoder_decoder.defaults;
     lab_model *model = NULL;
     locus_error error;
@@ -284,8 +295,8 @@ static void score_body(lab_ranks **ranks, void *context) {
                              .greedy_samples = all->decoded,
                              .sample_correct = all->correct[rank],
                              .sample_greedy = all->greedy[rank],
-                             .look = is_stopped ? stops : NULL,
-                             .context = (char *)all->stop,
+                             .look = tell,
+                             .context = &here,
                              .phase = "test",
                              .ranks = *ranks};
     locus_status status = lab_model_create(&model, &config, 1, &error);
@@ -325,7 +336,11 @@ static void test_scores(void **state) {
         }
         assert_true(right > 0 && alone.score[0].correct == right && alone.score[0].samples == TREES);
         assert_true(fabs(alone.exact[0] - (most > 0 ? (double)whole / (double)most : 0)) <= 0);
+        if (i == 0)
+            assert_string_equal(alone.told[0], "test 2/11 test 4/11 test 6/11 test 8/11 test 10/11 test 11/11 "
+                                               "greedy 2/7 greedy 4/7 greedy 6/7 greedy 7/7 ");
         for (size_t count = 2; count <= 4; count *= 2) {
+            memset(shared.told, 0, sizeof shared.told);
             score_on(&shared, count);
             for (size_t r = 0; r < count; r++) {
                 assert_memory_equal(&shared.score[r], &alone.score[0], sizeof alone.score[0]);

@@ -33,7 +33,8 @@ static void test_scipy(void **state) {
         is_near(lab_student(known[i].miss, known[i].degrees), known[i].t, 1e-9);
         is_near(lab_student_tails(known[i].t, known[i].degrees), known[i].miss, 1e-9);
     }
-    assert_true(isinf(lab_student(0.05, 0)));
+    assert_true(isinf(lab_student(0.05, 0)) && isinf(lab_student(0.05, -1)) && isinf(lab_student(0.05, NAN)));
+    is_near(lab_student_tails(-12.7062047361747, 1), 0.05, 1e-9); /* of either sign */
 }
 
 /* One degree: 1 − 2/π atan t. Two: 1 − t/√(2 + t²). */
