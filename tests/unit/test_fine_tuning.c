@@ -222,10 +222,14 @@ static void test_refusals(void **state) {
     training_plan p = {.config = fine_tuning("none", encoding), .name = "refused", .threads = 1};
     char words[256] = "";
     for (size_t i = 0; i < 38; i++)
-        snprintf(words + strlen(words), sizeof words - strlen(words), "%s\n", i < 5 ? pieces[i] : "a");
+        snprintf(words + strlen(words), sizeof words - strlen(words), "%s\n", i < sizeof pieces / sizeof *pieces ? pieces[i] : "a");
+    char more[1200];
+    snprintf(more, sizeof more, "'%s' has a vocabulary of 38 pieces, but an encoder of 37", p.config.pretrained);
     scratch_write("vocab.txt", words, strlen(words));
+    p.says = more;
     assert_int_equal(training_run(&p), LOCUS_ERROR_IO);
     p.config.pretrained = NULL;
+    p.says = "the run began from a pretrained encoder: --pretrained names its folder";
     assert_int_equal(training_run(&p), LOCUS_ERROR_ARGUMENT);
     training_remains r = training_look("refused");
     assert_int_equal(r.run.id, 0);

@@ -4,6 +4,7 @@
  * and recalled, files that change while the process lasts, and each way in which a folder can be wrong. */
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "task/images/own_pictures.h"
+#include "task/images/picture_input.h"
 #include "task/images/picture_options.h"
 #include "task/images/picture_pixels.h"
 #include "task/task_class.h"
@@ -327,10 +328,40 @@ static void test_bounds(void **state) {
     lab_picture_pixels_forget();
 }
 
+/* A picture by itself: brought to the side of the training, or refused where that has one of its own. */
+static void test_one(void **state) {
+    (void)state;
+    static const size_t sides[] = {1, 2, 32}; /* too wide; too low; neither */
+    uint8_t planes[3 * 32 * 32];
+    char path[600], says[800];
+    lab_dataset set;
+    locus_error error = {0};
+    put("one.ppm", 4, 5, 6);
+    snprintf(path, sizeof path, "%s", scratch_path("one.ppm"));
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(says, sizeof says, "'%s' is 2×1 pixels: scale or cut it to the %zu×%zu that the model was trained on",
+                 path, sides[i], sides[i]);
+        assert_int_equal(lab_picture_planes(path, sides[i], false, planes, &error), LOCUS_ERROR_IO);
+        assert_string_equal(error.message, says);
+    }
+    const lab_task *cifar = lab_task_find("cifar10"), *images = lab_task_find("images");
+    const lab_task_options options = options_of(NULL, NULL, NULL);
+    assert_int_equal(lab_picture_input(&set, cifar, &options, path, &error), LOCUS_ERROR_IO);
+    assert_string_equal(error.message, says);
+    lab_dataset_destroy(&set);
+    assert_int_equal(lab_picture_input(&set, images, &options, path, &error), LOCUS_OK);
+    assert_true(set.samples == 1 && set.images.count == 1 && set.images.channels == 3 && set.images.side == 5);
+    assert_int_equal(set.images.labels[0], 0);
+    for (size_t i = 0; i < 75; i++)
+        assert_int_equal(set.images.pixels[i], 4 + i / 25);
+    lab_dataset_destroy(&set);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order), cmocka_unit_test(test_split), cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_kept),  cmocka_unit_test(test_wrong), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_one),     cmocka_unit_test(test_order), cmocka_unit_test(test_split),
+        cmocka_unit_test(test_changes), cmocka_unit_test(test_kept),  cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_bounds),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

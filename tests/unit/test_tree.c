@@ -445,7 +445,17 @@ static void test_unique(void **state) {
     locus_error error;
     const lab_tree_plan hopeless = {61, 2, {64, 60}, true}, scarce = {0, 2, {0, 60}, true};
     assert_int_equal(lab_tree_draw(&tree, &hopeless, &draws, &error), LOCUS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.message, "no tree of depth 61 was found that has at most 64 leaves and 60 operators, so "
+                                       "that all symbols differ: give a smaller depth");
     assert_int_equal(lab_tree_draw(&tree, &scarce, &draws, &error), LOCUS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.message, "no tree of depth 0 was found that has at most 0 leaves and 60 operators, so "
+                                       "that all symbols differ: give a smaller depth");
+    /* Just enough: a leaf, and a chain of two. */
+    const lab_tree_plan leaf = {0, 2, {1, 0}, true}, chain = {2, 1, {1, 2}, true};
+    assert_int_equal(lab_tree_draw(&tree, &leaf, &draws, &error), LOCUS_OK);
+    assert_int_equal(tree.nodes[0].symbol, 1);
+    assert_int_equal(lab_tree_draw(&tree, &chain, &draws, &error), LOCUS_OK);
+    assert_int_equal(tree.nodes[0].symbol + tree.nodes[1].symbol + 10 * tree.nodes[2].symbol, 2 + 3 + 10);
     lab_tree_destroy(&tree);
 }
 
