@@ -222,7 +222,8 @@ static void test_refusals(void **state) {
     training_plan p = {.config = fine_tuning("none", encoding), .name = "refused", .threads = 1};
     char words[256] = "";
     for (size_t i = 0; i < 38; i++)
-        snprintf(words + strlen(words), sizeof words - strlen(words), "%s\n", i < sizeof pieces / sizeof *pieces ? pieces[i] : "a");
+        snprintf(words + strlen(words), sizeof words - strlen(words), "%s\n",
+                 i < sizeof pieces / sizeof *pieces ? pieces[i] : "a");
     char more[1200];
     snprintf(more, sizeof more, "'%s' has a vocabulary of 38 pieces, but an encoder of 37", p.config.pretrained);
     scratch_write("vocab.txt", words, strlen(words));

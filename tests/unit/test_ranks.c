@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks on threads: sums are those of one tree, however many ranks share its leaves; shares, gathers, broadcasts and
- * agreements; a rank that gives up is noticed by all; scores on several are those of one. And what the environment says of ranks that are processes. */
+ * agreements; a rank that gives up is noticed by all; scores on several are those of one. And what the environment says
+ * of ranks that are processes. */
 #include "model/architecture.h"
 #include "ranks/ranks_mpi.h"
 #include "ranks/ranks_threads.h"
