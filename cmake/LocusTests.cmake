@@ -147,7 +147,7 @@ foreach(source IN LISTS LOCUS_TEST_SOURCES)
   if(wraps)
     target_link_options(${name} PRIVATE LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc
                                         LINKER:--wrap=aligned_alloc,--wrap=posix_memalign
-                                        LINKER:--wrap=strdup,--wrap=strndup,--wrap=open_memstream)
+                                        LINKER:--wrap=strdup,--wrap=strndup)
   endif()
   locus_register(${room}.${thing} "${labels}" ${name})
   # A filter (tests/threads_only.h) that nothing matches any more.

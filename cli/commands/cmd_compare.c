@@ -228,12 +228,15 @@ static int report(cli_arguments *arguments, const lab_cells *all, const axes *ov
     if (status != 0)
         return status;
     int64_t *ids = calloc(all->count + 1, sizeof *ids);
-    char *path = cli_flag(arguments, "no-page") ? NULL : page_path(arguments, &store, over);
+    const bool draws = !cli_flag(arguments, "no-page");
+    char *path = draws ? page_path(arguments, &store, over) : NULL;
     lab_summary_filter filter = {.runs = ids};
     for (size_t i = 0; ids != NULL && i < all->count; i++)
         if (all->cells[i].run != 0)
             ids[filter.run_count++] = all->cells[i].run;
-    if (filter.run_count == 0) {
+    if (ids == NULL || (draws && path == NULL)) {
+        status = cli_failure("out of memory");
+    } else if (filter.run_count == 0) {
         status = 1; /* nothing was trained, and why was told */
     } else if (lab_summary_create(&summary, store.store, &filter, &cli_fault) != LOCUS_OK) {
         status = cli_error(&cli_fault);

@@ -265,9 +265,11 @@ static int prepare_files(reproduce *job) {
     job->folder = strdup(store.folder);
     cli_store_close(&store);
     job->markdown = job->folder == NULL ? NULL : file_name(job, ".md");
-    job->page = job->folder == NULL || cli_flag(job->arguments, "no-page") ? NULL : file_name(job, ".html");
+    const bool draws = !cli_flag(job->arguments, "no-page");
+    job->page = job->folder != NULL && draws ? file_name(job, ".html") : NULL;
     job->runs = job->folder == NULL ? NULL : file_name(job, ".json");
-    return job->markdown == NULL || job->runs == NULL ? cli_failure("out of memory") : 0;
+    return job->markdown == NULL || job->runs == NULL || (draws && job->page == NULL) ? cli_failure("out of memory")
+                                                                                      : 0;
 }
 
 /* What scripts make stands beside the store. */

@@ -162,7 +162,9 @@ static int find_init(const cli_arguments *arguments, const cli_store *store, cha
     if (status != 0)
         return status;
     *path = lab_run_path(store->folder, run.name, "best.safetensors");
-    if (*path == NULL || !lab_run_name_fits(run.name))
+    if (*path == NULL)
+        status = cli_failure("out of memory");
+    else if (!lab_run_name_fits(run.name))
         status = cli_failure("the parameters of '%s' cannot be found", run.name);
     else if (lab_best_expected(&run, *path, &cli_fault) != LOCUS_OK)
         status = cli_error(&cli_fault);

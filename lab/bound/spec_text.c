@@ -141,7 +141,7 @@ locus_status lab_spec_append(lab_spec *spec, const char *name, lab_term **term, 
 char *lab_spec_string(const lab_spec *spec) {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = lab_text_stream(&text, &size);
     for (size_t i = 0; out && i < spec->count; i++) {
         const lab_term *term = &spec->terms[i];
         fprintf(out, "%s%s", i ? " + " : "", term->name);

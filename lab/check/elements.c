@@ -68,12 +68,15 @@ typedef struct element_text {
 
 static locus_status open_text(element_text *out, locus_error *error) {
     *out = (element_text){0};
-    out->stream = open_memstream(&out->text, &out->bytes);
+    out->stream = lab_text_stream(&out->text, &out->bytes);
     return out->stream ? LOCUS_OK : lab_fail_memory(error, "a path's text");
 }
 
-static locus_status parse(const lab_elements *elements, element_text *out, locus_path **path, locus_error *error) {
-    locus_status status = lab_text_close(out->stream, &out->text) ? LOCUS_OK : lab_fail_memory(error, "a path's text");
+/* Of what came before is told first. */
+static locus_status parse(const lab_elements *elements, element_text *out, locus_status status, locus_path **path,
+                          locus_error *error) {
+    if (!lab_text_close(out->stream, &out->text) && status == LOCUS_OK)
+        status = lab_fail_memory(error, "a path's text");
     if (status == LOCUS_OK)
         status = locus_path_parse(elements->group, out->text, path, error);
     free(out->text);
@@ -94,22 +97,23 @@ locus_status lab_element_draw(lab_elements *elements, lab_element_kind kind, loc
         if (i < count)
             put_coordinate(elements, kind, locus_group_coordinate(elements->group, i), out.stream);
     }
-    return parse(elements, &out, path, error);
+    return parse(elements, &out, status, path, error);
 }
 
 locus_status lab_element_far(lab_elements *elements, int64_t steps, size_t letters, locus_path *ends[2],
                              locus_error *error) {
     const size_t count = locus_group_coordinates(elements->group);
     element_text out[2];
-    locus_status status[2] = {open_text(&out[0], error), open_text(&out[1], error)};
+    locus_status status = open_text(&out[0], error);
+    const locus_status other = open_text(&out[1], error);
+    status = status == LOCUS_OK ? other : status;
     FILE *streams[2] = {out[0].stream, out[1].stream};
-    for (size_t i = 0; i <= count && status[0] == LOCUS_OK && status[1] == LOCUS_OK; i++) {
+    for (size_t i = 0; i <= count && status == LOCUS_OK; i++) {
         fputs(mark(i, count), streams[0]);
         fputs(mark(i, count), streams[1]);
         if (i < count)
             put_far(elements, steps, letters, locus_group_coordinate(elements->group, i), streams);
     }
-    status[0] = parse(elements, &out[0], &ends[0], error);
-    status[1] = parse(elements, &out[1], &ends[1], error);
-    return status[0] != LOCUS_OK ? status[0] : status[1];
+    status = parse(elements, &out[0], status, &ends[0], error);
+    return parse(elements, &out[1], status, &ends[1], error);
 }

@@ -24,7 +24,7 @@ lab_drawing *lab_drawing_create(double width, double height) {
     lab_drawing *drawing = calloc(1, sizeof *drawing);
     if (!drawing)
         return NULL;
-    drawing->out = open_memstream(&drawing->svg, &drawing->bytes);
+    drawing->out = lab_text_stream(&drawing->svg, &drawing->bytes);
     if (!drawing->out) {
         free(drawing);
         return NULL;

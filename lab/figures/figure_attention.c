@@ -244,7 +244,7 @@ locus_status lab_figure_attention(const lab_attention_maps *maps, const lab_atte
     };
     char *svg = NULL;
     size_t bytes = 0;
-    FILE *out = open_memstream(&svg, &bytes);
+    FILE *out = lab_text_stream(&svg, &bytes);
     if (out != NULL)
         draw(out, maps, blocks, sizeof blocks / sizeof *blocks, title);
     const locus_status status =

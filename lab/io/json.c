@@ -59,8 +59,10 @@ const char *lab_json_line(cJSON **root, const char *line, size_t bytes, bool *ou
                                           : NULL;
 }
 
-void lab_json_put(cJSON *in, const char *name, cJSON *item) {
+cJSON *lab_json_put(cJSON *in, const char *name, cJSON *item) {
     const cJSON_bool put = name != NULL ? cJSON_AddItemToObject(in, name, item) : cJSON_AddItemToArray(in, item);
-    if (!put)
-        cJSON_Delete(item);
+    if (put)
+        return item;
+    cJSON_Delete(item);
+    return NULL;
 }

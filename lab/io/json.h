@@ -12,8 +12,8 @@
 size_t lab_json_losses(void);
 
 /* Puts an item into an object, or into an array where `name` is NULL. It is taken: what cannot be put there, since
- * memory ran out, is freed and counts as lost. Both may be NULL. */
-void lab_json_put(cJSON *in, const char *name, cJSON *item);
+ * memory ran out, is freed and counts as lost. Both may be NULL. Returns the item, or NULL where it is gone. */
+cJSON *lab_json_put(cJSON *in, const char *name, cJSON *item);
 
 /* As cJSON_ParseWithLengthOpts: reads a value from text[bytes], which need not end with a zero unless `whole` asks for
  * it. `end` (may be NULL) receives where it ended, or where it could not be read. NULL: *out_of_memory says whether the

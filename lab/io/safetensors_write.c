@@ -86,10 +86,11 @@ static locus_status check_arrays(const char *path, const lab_array *arrays, size
 static locus_status header_text(const lab_array *arrays, size_t count, const lab_metadata *metadata,
                                 size_t metadata_count, char **text, size_t *length, locus_error *error) {
     *text = NULL;
-    FILE *stream = open_memstream(text, length);
+    FILE *stream = lab_text_stream(text, length);
     if (stream) {
         print_header(stream, arrays, count, metadata, metadata_count);
-        for (long at = ftell(stream); at % 8 != 0; at++)
+        fflush(stream); /* so that the bytes are known */
+        for (size_t at = *length; at % 8 != 0; at++)
             putc(' ', stream);
     }
     return lab_text_close(stream, text) ? LOCUS_OK : lab_fail_memory(error, "the header of a .safetensors file");

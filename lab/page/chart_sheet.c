@@ -51,7 +51,7 @@ void lab_sheet_break(lab_sheet *sheet) {
 
 locus_status lab_sheet_open(lab_sheet *sheet, locus_error *error) {
     *sheet = (lab_sheet){.taker = {take_chart}, .top = LAB_SHEET_MARGIN};
-    sheet->body = open_memstream(&sheet->text, &sheet->bytes);
+    sheet->body = lab_text_stream(&sheet->text, &sheet->bytes);
     return sheet->body != NULL ? LOCUS_OK : lab_fail_memory(error, "a picture");
 }
 
@@ -224,7 +224,7 @@ locus_status lab_sheet_write(lab_sheet *sheet, const char *title, const char *pa
     size_t bytes = 0;
     lab_sheet_break(sheet);
     const bool drawn = fflush(sheet->body) == 0 && !ferror(sheet->body);
-    FILE *out = drawn ? open_memstream(&svg, &bytes) : NULL;
+    FILE *out = drawn ? lab_text_stream(&svg, &bytes) : NULL;
     if (out != NULL)
         put_sheet(sheet, title, out);
     const locus_status status =

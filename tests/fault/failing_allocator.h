@@ -7,12 +7,11 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static atomic_long allocations_left; /* until the one that fails */
 static atomic_bool allocator_armed;
-static atomic_bool allocator_texts; /* whether copies of texts and streams into memory fail, too */
+static atomic_bool allocator_texts; /* whether copies of texts fail, too */
 
 /* From here on one allocation fails: the one that follows `good` others. */
 static void allocator_arm(long good) {
@@ -37,7 +36,6 @@ void *__real_aligned_alloc(size_t alignment, size_t bytes);
 int __real_posix_memalign(void **block, size_t alignment, size_t bytes);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t most);
-FILE *__real_open_memstream(char **text, size_t *bytes);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *block, size_t bytes);
@@ -45,7 +43,6 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 int __wrap_posix_memalign(void **block, size_t alignment, size_t bytes);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t most);
-FILE *__wrap_open_memstream(char **text, size_t *bytes);
 
 void *__wrap_malloc(size_t bytes) {
     return allocator_fails() ? NULL : __real_malloc(bytes);
@@ -73,10 +70,6 @@ char *__wrap_strdup(const char *text) {
 
 char *__wrap_strndup(const char *text, size_t most) {
     return atomic_load(&allocator_texts) && allocator_fails() ? NULL : __real_strndup(text, most);
-}
-
-FILE *__wrap_open_memstream(char **text, size_t *bytes) {
-    return atomic_load(&allocator_texts) && allocator_fails() ? NULL : __real_open_memstream(text, bytes);
 }
 
 #endif

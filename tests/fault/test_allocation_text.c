@@ -2,6 +2,7 @@
 /* Every allocation on the way from a text to tokens and back fails once, one after another: each failure is told as
  * MEMORY, nothing leaks (address sanitizer), and nothing is left in the folder that was to be made. */
 #include "io/file.h"
+#include "io/text_stream.h"
 #include "task/task_class.h"
 #include "task/text_task.h"
 #include "text/sentencepiece.h"
@@ -122,6 +123,29 @@ static locus_status make_pieces_way(locus_error *error) {
     return make_way(300, error);
 }
 
+/* A text is whole, or said to be lost: nothing is left out. */
+static locus_status stream_way(locus_error *error) {
+    char *gathered;
+    size_t bytes, at = 0;
+    FILE *stream = lab_text_stream(&gathered, &bytes);
+    for (int i = 0; stream != NULL && i < 20000; i++)
+        fprintf(stream, "%d,", i);
+    if (!lab_text_close(stream, &gathered)) {
+        assert_null(gathered);
+        return lab_fail_memory(error, "a text");
+    }
+    assert_int_equal(strlen(gathered), bytes);
+    for (int i = 0; i < 20000; i++) {
+        char number[8];
+        const int length = snprintf(number, sizeof number, "%d,", i);
+        assert_memory_equal(gathered + at, number, (size_t)length);
+        at += (size_t)length;
+    }
+    assert_int_equal(at, bytes);
+    free(gathered);
+    return LOCUS_OK;
+}
+
 static void check(locus_status (*way)(locus_error *error), long most) {
     for (long fail = 0; fail < most; fail++) {
         locus_error error = {0};
@@ -136,6 +160,17 @@ static void check(locus_status (*way)(locus_error *error), long most) {
             fail_msg("allocation %ld: %d, %s", fail, (int)status, error.message);
     }
     fail_msg("no end after %ld allocations", most);
+}
+
+static void streams_fail(void **state) {
+    char *empty;
+    size_t bytes;
+    (void)state;
+    assert_true(lab_text_close(lab_text_stream(&empty, &bytes), &empty));
+    assert_string_equal(empty, "");
+    assert_int_equal(bytes, 0);
+    free(empty);
+    check(stream_way, 40);
 }
 
 static void tokens_fail(void **state) {
@@ -180,6 +215,6 @@ static int set_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tokens_fail), cmocka_unit_test(tokenizers_fail),
-                                       cmocka_unit_test(pieces_fail)};
+                                       cmocka_unit_test(pieces_fail), cmocka_unit_test(streams_fail)};
     return cmocka_run_group_tests(tests, set_up, scratch_remove);
 }

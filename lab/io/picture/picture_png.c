@@ -58,6 +58,7 @@ static size_t read_size(const unsigned char *at) {
 static bool decode(png_structp reader, png_infop info, const lab_picture *into) {
     if (setjmp(png_jmpbuf(reader)) != 0)
         return false;
+    png_set_keep_unknown_chunks(reader, PNG_HANDLE_CHUNK_NEVER, unused, (int)(sizeof unused / 5));
     png_read_info(reader, info);
     if (png_get_image_width(reader, info) != into->width || png_get_image_height(reader, info) != into->height)
         png_error(reader, "its head does not come first");
@@ -96,7 +97,6 @@ static locus_status read_pixels(const lab_picture *into, const lab_picture_bytes
         status = lab_fail_memory(error, "a picture");
     } else {
         png_set_read_fn(reader, &from, give);
-        png_set_keep_unknown_chunks(reader, PNG_HANDLE_CHUNK_NEVER, unused, (int)(sizeof unused / 5));
         if (!decode(reader, info, into))
             status = lab_fail_file(error, bytes->path, "is cut or damaged: %s", from.reason);
     }

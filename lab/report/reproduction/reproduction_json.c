@@ -87,8 +87,7 @@ static void add_columns(cJSON *root, const lab_reproduction_view *view) {
     cJSON *list = cJSON_AddArrayToObject(root, "columns");
     for (size_t i = 0; i < view->table->column_count; i++) {
         const lab_reproduction_column *column = &view->table->columns[i];
-        cJSON *object = cJSON_CreateObject();
-        lab_json_put(list, NULL, object);
+        cJSON *object = lab_json_put(list, NULL, cJSON_CreateObject());
         cJSON_AddStringToObject(object, "name", column->name);
         cJSON_AddStringToObject(object, "task", column->config.task->name);
         cJSON_AddStringToObject(object, "measure", lab_measure_name(column->measure));
@@ -119,8 +118,7 @@ static void add_rows(cJSON *root, const lab_reproduction_view *view) {
     cJSON *list = cJSON_AddArrayToObject(root, "rows");
     for (size_t row = 0; row < view->table->row_count; row++) {
         const lab_scheme *scheme = &view->table->columns[0].rows[row];
-        cJSON *object = cJSON_CreateObject();
-        lab_json_put(list, NULL, object);
+        cJSON *object = lab_json_put(list, NULL, cJSON_CreateObject());
         cJSON_AddStringToObject(object, "name", scheme->key);
         cJSON_AddStringToObject(object, "scheme", scheme->name);
         cJSON_AddStringToObject(object, "place", places[scheme->place]);
@@ -167,8 +165,7 @@ static void add_claims(cJSON *root, const lab_reproduction_view *view) {
     cJSON *list = cJSON_AddArrayToObject(root, "claims");
     for (size_t i = 0; i < view->findings->count; i++) {
         const lab_finding *finding = &view->findings->findings[i];
-        cJSON *object = cJSON_CreateObject(), *items;
-        lab_json_put(list, NULL, object);
+        cJSON *object = lab_json_put(list, NULL, cJSON_CreateObject()), *items;
         cJSON_AddStringToObject(object, "id", finding->claim->id);
         cJSON_AddStringToObject(object, "claim", finding->claim->text);
         cJSON_AddStringToObject(object, "source", finding->claim->source);

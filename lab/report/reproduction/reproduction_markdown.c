@@ -193,7 +193,7 @@ static void put_page(const lab_reproduction_view *view, FILE *file) {
 char *lab_reproduction_markdown_text(const lab_reproduction_view *view) {
     char *text = NULL;
     size_t bytes;
-    FILE *file = open_memstream(&text, &bytes);
+    FILE *file = lab_text_stream(&text, &bytes);
     if (file == NULL)
         return NULL;
     put_page(view, file);

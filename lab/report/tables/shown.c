@@ -3,13 +3,14 @@
 #include "report/tables/shown.h"
 
 #include "io/fail.h"
+#include "io/text_stream.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 
 locus_status lab_shown_open(lab_shown *shown, locus_error *error) {
     *shown = (lab_shown){.bytes = 0};
-    shown->lines = open_memstream(&shown->text, &shown->bytes);
+    shown->lines = lab_text_stream(&shown->text, &shown->bytes);
     return shown->lines != NULL ? LOCUS_OK : lab_fail_memory(error, "what is shown");
 }
 

@@ -11,8 +11,7 @@ static void add_runs(cJSON *object, const lab_summary_row *row) {
     cJSON *list = cJSON_AddArrayToObject(object, "runs");
     for (size_t i = 0; i < row->run_count; i++) {
         const lab_run *run = row->runs[i];
-        cJSON *entry = cJSON_CreateObject();
-        lab_json_put(list, NULL, entry);
+        cJSON *entry = lab_json_put(list, NULL, cJSON_CreateObject());
         cJSON_AddStringToObject(entry, "name", run->name);
         cJSON_AddNumberToObject(entry, "seed", (double)run->seed);
         cJSON_AddStringToObject(entry, "state", lab_run_state_name(run->state));
@@ -26,8 +25,7 @@ static void add_bins(cJSON *object, const char *name, const lab_bin_words *words
     cJSON *list = cJSON_AddArrayToObject(object, name);
     for (size_t i = 0; scores && i < bins->count; i++) {
         const lab_summary_bin *bin = &bins->bins[i];
-        cJSON *entry = cJSON_CreateObject();
-        lab_json_put(list, NULL, entry);
+        cJSON *entry = lab_json_put(list, NULL, cJSON_CreateObject());
         cJSON_AddNumberToObject(entry, "low", (double)bin->low);
         if (bin->high < SIZE_MAX)
             cJSON_AddNumberToObject(entry, "high", (double)bin->high);
@@ -81,8 +79,7 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
     const lab_length_axis *axis = section->class->lengths;
     cJSON *lengths = cJSON_AddArrayToObject(object, "lengths");
     for (size_t i = 0; i < section->length_count; i++) {
-        cJSON *entry = cJSON_CreateObject();
-        lab_json_put(lengths, NULL, entry);
+        cJSON *entry = lab_json_put(lengths, NULL, cJSON_CreateObject());
         cJSON_AddNumberToObject(entry, "length", (double)section->lengths[i]);
         lab_json_statistic(entry, "accuracy", &row->at_length[i]);
         lab_json_statistic(entry, "greedy_exact", &row->greedy_at_length[i]);
@@ -127,8 +124,7 @@ struct cJSON *lab_summary_json(const lab_summary *summary) {
     cJSON *root = cJSON_CreateObject(), *sections = cJSON_AddArrayToObject(root, "sections");
     for (size_t i = 0; i < summary->section_count; i++) {
         const lab_summary_section *section = &summary->sections[i];
-        cJSON *object = cJSON_CreateObject();
-        lab_json_put(sections, NULL, object);
+        cJSON *object = lab_json_put(sections, NULL, cJSON_CreateObject());
         cJSON_AddStringToObject(object, "task", section->task);
         cJSON_AddStringToObject(object, "budget", section->budget);
         cJSON_AddStringToObject(object, "setup", section->setup);

@@ -291,16 +291,17 @@ static bool may_be_written(const char *path) {
 /* ---- a store's life ---- */
 
 /* SQLite counts the memory that it has, behind a lock that all threads share, which is asked for with every row. Nobody
- * reads the count. Refused, as any such choice is, once SQLite runs. */
-static void count_no_memory(void) {
+ * reads the count. That some was not to be had is noted. Refused, as any such choice is, once SQLite runs. */
+static void set_up_memory(void) {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    lab_store_watch_memory();
 }
 
 typedef locus_status open_function(lab_store *store, locus_error *error);
 
 static locus_status open_store(lab_store **store, const char *path, open_function *function, locus_error *error) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, count_no_memory);
+    pthread_once(&once, set_up_memory);
     *store = NULL;
     lab_store *opened = calloc(1, sizeof *opened);
     if (opened == NULL || (opened->path = strdup(path)) == NULL) {

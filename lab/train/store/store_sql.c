@@ -6,6 +6,37 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+
+/* ---- memory ---- */
+
+static sqlite3_mem_methods system_memory;
+static atomic_bool memory_failed;
+
+static void *take(int bytes) {
+    void *block = system_memory.xMalloc(bytes);
+    if (block == NULL)
+        atomic_store(&memory_failed, true);
+    return block;
+}
+
+static void *resize(void *old, int bytes) {
+    void *block = system_memory.xRealloc(old, bytes);
+    if (block == NULL)
+        atomic_store(&memory_failed, true);
+    return block;
+}
+
+void lab_store_watch_memory(void) {
+    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &system_memory) != SQLITE_OK)
+        return;
+    sqlite3_mem_methods watched = system_memory;
+    watched.xMalloc = take;
+    watched.xRealloc = resize;
+    sqlite3_config(SQLITE_CONFIG_MALLOC, &watched);
+}
+
+/* ---- results ---- */
 
 locus_status lab_store_fail(lab_store *store, int code, locus_error *error) {
     const char *path = store->path;
@@ -36,6 +67,9 @@ locus_status lab_store_fail(lab_store *store, int code, locus_error *error) {
             error, LOCUS_ERROR_IO, "store",
             "the run store '%s' cannot be read or written: check the space left and its folder's permissions", path);
     default:
+        /* It forgets a temporary table for want of memory, and then says that there is none. */
+        if (atomic_load(&memory_failed))
+            return lab_fail_memory(error, "the run store");
         return lab_fail(error, LOCUS_ERROR_IO, "store", "the run store '%s' failed: %s", path,
                         store->database != NULL ? sqlite3_errmsg(store->database) : sqlite3_errstr(code));
     }

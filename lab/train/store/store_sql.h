@@ -30,6 +30,9 @@ locus_status lab_store_large(lab_store *store, bool *large, locus_error *error);
  * or somebody else has it open, all stays as it is. */
 locus_status lab_store_fill(lab_store *store, bool much, locus_error *error);
 
+/* From here on allocations of SQLite's that fail are noted; before its first use. */
+void lab_store_watch_memory(void);
+
 /* SQLite's result code as a clear line. */
 locus_status lab_store_fail(lab_store *store, int code, locus_error *error);
 locus_status lab_store_execute(lab_store *store, const char *sql, locus_error *error);

@@ -18,10 +18,36 @@ void *__libc_realloc(void *block, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 
 fault_page *fault_shared;
+uint64_t *fault_places;
 
+static int place_callers;
 static long number; /* 0: none fails and none is counted */
-static bool lasting, resizing;
-static uintptr_t begin, end; /* where the code is whose allocations count */
+static bool lasting;
+static uintptr_t begin, end;         /* where the code is whose allocations count */
+static uintptr_t own_begin, own_end; /* the program's own code */
+
+extern const char __executable_start[], etext[]; /* as linkers name them */
+
+/* Which code asks, by the program's own callers from the innermost one on: some see the same failure and go different
+ * ways. */
+static uint64_t place_of(void *const *trace, int depth) {
+    uint64_t hash = 14695981039346656037u;
+    int callers = 0;
+    for (int i = 0; i < depth && callers < place_callers; i++) {
+        const uintptr_t address = (uintptr_t)trace[i];
+        if (address >= own_begin && address < own_end) {
+            hash = (hash ^ address) * 1099511628211u;
+            callers++;
+        }
+    }
+    return hash;
+}
+
+static void note_place(long now) {
+    void *trace[TRACE_DEPTH];
+    if (now <= PLACE_COUNT)
+        fault_places[now - 1] = place_of(trace, backtrace(trace, TRACE_DEPTH));
+}
 
 static int find_library(struct dl_phdr_info *facts, size_t bytes, void *name) {
     (void)bytes;
@@ -43,15 +69,19 @@ void fault_allocator_arm(const fault *wanted) {
     } else {
         end = UINTPTR_MAX;
     }
+    own_begin = (uintptr_t)__executable_start;
+    own_end = (uintptr_t)etext;
     lasting = wanted->lasting;
-    resizing = wanted->resizing;
+    place_callers = wanted->callers;
     number = wanted->number;
 }
 
-static bool fails(const void *caller, bool resizes) {
-    if (number == 0 || (resizing && !resizes) || (uintptr_t)caller < begin || (uintptr_t)caller >= end)
+static bool fails(const void *caller) {
+    if (number == 0 || (uintptr_t)caller < begin || (uintptr_t)caller >= end)
         return false;
     const long now = ++fault_shared->counted;
+    if (place_callers > 0)
+        note_place(now);
     if (now != number && !(lasting && now > number))
         return false;
     if (fault_shared->fired++ == 0)
@@ -60,21 +90,21 @@ static bool fails(const void *caller, bool resizes) {
     return true;
 }
 
-#define FAILS(resizes) fails(__builtin_return_address(0), resizes)
+#define FAILS() fails(__builtin_return_address(0))
 
 /* Seen by the shared libraries, which are compiled code like any other here. */
 #pragma GCC visibility push(default)
 
 void *malloc(size_t bytes) {
-    return FAILS(false) ? NULL : __libc_malloc(bytes);
+    return FAILS() ? NULL : __libc_malloc(bytes);
 }
 
 void *calloc(size_t count, size_t bytes) {
-    return FAILS(false) ? NULL : __libc_calloc(count, bytes);
+    return FAILS() ? NULL : __libc_calloc(count, bytes);
 }
 
 void *realloc(void *block, size_t bytes) {
-    return FAILS(true) ? NULL : __libc_realloc(block, bytes);
+    return FAILS() ? NULL : __libc_realloc(block, bytes);
 }
 
 void *reallocarray(void *block, size_t count, size_t bytes) {
@@ -83,19 +113,19 @@ void *reallocarray(void *block, size_t count, size_t bytes) {
         errno = ENOMEM;
         return NULL;
     }
-    return FAILS(true) ? NULL : __libc_realloc(block, product);
+    return FAILS() ? NULL : __libc_realloc(block, product);
 }
 
 void *memalign(size_t alignment, size_t bytes) {
-    return FAILS(false) ? NULL : __libc_memalign(alignment, bytes);
+    return FAILS() ? NULL : __libc_memalign(alignment, bytes);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes) {
-    return FAILS(false) ? NULL : __libc_memalign(alignment, bytes);
+    return FAILS() ? NULL : __libc_memalign(alignment, bytes);
 }
 
 int posix_memalign(void **block, size_t alignment, size_t bytes) {
-    void *made = FAILS(false) ? NULL : __libc_memalign(alignment, bytes);
+    void *made = FAILS() ? NULL : __libc_memalign(alignment, bytes);
     if (made == NULL)
         return ENOMEM;
     *block = made;

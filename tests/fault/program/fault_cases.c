@@ -96,14 +96,14 @@
             "--quiet" \
         } \
     }
-#define TRAIN(case_name, its_library, only_resizing) \
+#define TRAIN(case_name, its_library) \
     { \
-        .name = (case_name), .library = (its_library), .resizing = (only_resizing), \
+        .name = (case_name), .library = (its_library), \
         .words = {"train", "--task",    "copy",   "--encoding", "algebraic(group=seq, decay=0.98)", \
                   SIZES,   SHORT_WORDS, "--name", "one"}, \
         .trains = true, .in_short = true \
     }
-#define CASE_TRAIN TRAIN("train", NULL, false)
+#define CASE_TRAIN TRAIN("train", NULL)
 #define CASE_CONTINUE \
     { \
         .name = "train --continue", .prepare = ONE_RUN_WITH("--keep-optimizer --schedule constant "), \
@@ -242,13 +242,12 @@
     }
 
 const fault_case fault_allocation_cases[] = {
-    {.name = "encodings", .words = {"encodings"}, .in_short = true},
-    {.name = "path", .words = {"path", "seq*tree:2", "(3,1+2)", "(4,1)", "--json"}, .in_short = true},
+    {.name = "encodings", .words = {"encodings"}},
+    {.name = "path", .words = {"path", "seq*tree:2", "(3,1+2)", "(4,1)", "--json"}},
     CASE_ENCODE,
     {.name = "apply",
      .prepare = ARRAYS "npy x.npy '(3, 2, 4)' 24",
-     .words = {"apply", "rope", "-i", "x.npy", "--positions", "0:3", "-o", "y.npy", "--threads", "1"},
-     .in_short = true},
+     .words = {"apply", "rope", "-i", "x.npy", "--positions", "0:3", "-o", "y.npy", "--threads", "1"}},
     {.name = "attend",
      .prepare = ARRAYS "for i in q k v; do npy $i.npy '(3, 2, 4)' 24; done",
      .words = {"attend", "rope + alibi", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy", "--positions", "0:3",
@@ -259,8 +258,7 @@ const fault_case fault_allocation_cases[] = {
                "v.npy",         "--positions", "0:3",        "--bias", "b.npy",     "--weights", "w.npy",
                "--grad-output", "q.npy",       "--grad-dir", "grads",  "--threads", "1"}},
     {.name = "check",
-     .words = {"check", "algebraic(group=tree:2)", "--heads", "1", "--head-dim", "4", "--threads", "1"},
-     .in_short = true},
+     .words = {"check", "algebraic(group=tree:2)", "--heads", "1", "--head-dim", "4", "--threads", "1"}},
     CASE_IMPORT,
     {.name = "fold",
      .prepare = ARRAYS "for i in q k; do npy $i.npy '(8, 8)' 64; done",
@@ -271,18 +269,14 @@ const fault_case fault_allocation_cases[] = {
     {.name = "data make listops",
      .words = {"data", "make", "listops", "--expression-depth", "3", "--shortest", "2", "--longest", "20", "-n", "5",
                "-o", "set.tsv", "--quiet"}},
-    {.name = "data inspect",
-     .words = {"data", "inspect", "addition", "-n", "20", "--sequence", "40", "--digits", "2"},
-     .in_short = true},
-    {.name = "data inspect trees",
-     .words = {"data", "inspect", "tree-ops", "-n", "20", "--depth", "3", "--json"},
-     .in_short = true},
+    {.name = "data inspect", .words = {"data", "inspect", "addition", "-n", "20", "--sequence", "40", "--digits", "2"}},
+    {.name = "data inspect trees", .words = {"data", "inspect", "tree-ops", "-n", "20", "--depth", "3", "--json"}},
     {.name = "data make cifar10",
      .prepare = IMAGES,
      .words = {"data", "make", "cifar10", "--data", "data", "--image", "1", "-o", "picture.png", "--quiet"}},
     {.name = "plot group", .words = {"plot", "group", "tree:2", "-o", "group.png"}},
-    {.name = "runs list", .prepare = ONE_RUN, .words = {"runs"}, .in_short = true},
-    {.name = "runs show", .prepare = ONE_RUN, .words = {"runs", "show", "one"}, .in_short = true},
+    {.name = "runs list", .prepare = ONE_RUN, .words = {"runs"}},
+    {.name = "runs show", .prepare = ONE_RUN, .words = {"runs", "show", "one"}},
     {.name = "runs show json", .prepare = ONE_RUN, .words = {"runs", "show", "one", "--json"}},
     CASE_EXPORT,
     CASE_TAKE_IN,
@@ -321,9 +315,8 @@ const fault_case fault_allocation_cases[] = {
     CASE_CLASSIFY,
     CASE_PAIRS,
     CASE_PICTURES,
-    TRAIN("train: libdnnl", "libdnnl", false),     /* products that are not computed */
-    TRAIN("train: libstdc++", "libstdc++", false), /* `new` in oneDNN */
-    TRAIN("train: libc", "libc.so", true),         /* texts that a stream loses when it is closed */
+    TRAIN("train: libdnnl", "libdnnl"),     /* products that are not computed */
+    TRAIN("train: libstdc++", "libstdc++"), /* `new` in oneDNN */
     CASE_REPORT,
     CASE_COMPARE,
     CASE_REPRODUCE,

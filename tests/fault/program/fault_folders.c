@@ -103,6 +103,7 @@ char *fault_store_text(const char *path) {
     else
         fprintf(text, "unreadable\n");
     sqlite3_close(database);
+    sqlite3_shutdown(); /* so that locus sets it up, as in a process of its own */
     fclose(text);
     return data;
 }

@@ -363,7 +363,8 @@ bool fault_try(const fault_reference *reference, const fault *wanted, fault_coun
         counts->left++;
         tell(reference, wanted, "left behind", left);
     }
-    if (fired && (reference->which->trains || killed || wanted->kind != FAULT_ALLOCATION))
+    const bool follows = reference->which->trains || killed || wanted->kind != FAULT_ALLOCATION;
+    if (fired && follows && fault_random(reference->followed) == 0)
         judge_after(reference, wanted, counts);
     fault_run_free(&run);
     return fired;

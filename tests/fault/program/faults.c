@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { FEW_CALLERS = 4, MANY_CALLERS = 10 }; /* that tell places apart, in the short form and in the long one */
+
 typedef struct request {
     const char *mode, *only;
     bool full;
@@ -34,9 +36,19 @@ uint64_t fault_random(uint64_t below) {
 
 /* ---- forms ---- */
 
-/* How many allocations or calls a good run makes. */
-static long count(const fault_case *which, fault_kind kind) {
-    const fault never = {.kind = kind, .number = LONG_MAX, .library = which->library, .resizing = which->resizing};
+static long samples_of(const request *asked, const fault_case *which) {
+    if (asked->samples > 0)
+        return asked->samples;
+    if (asked->mode[0] == 'a') {
+        const long some = which->trains ? 2 : 12;
+        return asked->full && !which->trains ? 0 : asked->full ? 2000 : some;
+    }
+    return asked->full ? asked->mode[0] == 'c' ? 300 : 143 : asked->mode[0] == 'c' ? 25 : 5;
+}
+
+/* How many allocations or calls a good run makes, and by that many callers which code asks for the allocations. */
+static long count(const fault_case *which, fault_kind kind, int callers) {
+    const fault never = {.kind = kind, .number = LONG_MAX, .library = which->library, .callers = callers};
     fault_run run;
     fault_folder_remove("work");
     fault_folder_copy("before", "work");
@@ -46,24 +58,50 @@ static long count(const fault_case *which, fault_kind kind) {
     return counted;
 }
 
-/* Every n, or as many as asked for. */
-static void try_allocations(const fault_reference *reference, long samples, fault_counts *counts) {
-    const long total = count(reference->which, FAULT_ALLOCATION);
-    const long tries = samples == 0 || samples > total ? total : samples;
-    for (long i = 0; i < tries; i++) {
-        const long number = tries == total ? i + 1 : 1 + (long)fault_random((uint64_t)total);
-        const fault wanted = {.kind = FAULT_ALLOCATION,
-                              .number = number,
-                              .lasting = fault_random(4) == 0,
-                              .library = reference->which->library,
-                              .resizing = reference->which->resizing};
-        fault_try(reference, &wanted, counts);
+static void try_allocation(const fault_reference *reference, long number, fault_counts *counts) {
+    const fault wanted = {.kind = FAULT_ALLOCATION,
+                          .number = number,
+                          .lasting = fault_random(4) == 0,
+                          .library = reference->which->library};
+    fault_try(reference, &wanted, counts);
+}
+
+/* Whether no case before has asked for memory there. The table is a hundred times as large as a program has places. */
+static bool is_new(uint64_t place) {
+    static uint64_t seen[1 << 20];
+    const size_t last = sizeof seen / sizeof *seen - 1;
+    size_t at = (size_t)place & last;
+    while (seen[at] != 0 && seen[at] != place)
+        at = (at + 1) & last;
+    const bool new = seen[at] == 0;
+    seen[at] = place;
+    return new;
+}
+
+/* The first allocation of each place that no case before has met. */
+static long try_places(const fault_reference *reference, long total, fault_counts *counts) {
+    long tries = 0;
+    for (long i = 0; i < total && i < PLACE_COUNT; i++) {
+        if (is_new(fault_places[i])) {
+            try_allocation(reference, i + 1, counts);
+            tries++;
+        }
     }
-    printf("  %-18s %ld of %ld allocations\n", reference->which->name, tries, total);
+    return tries;
+}
+
+/* Every n, or one of each place and as many as asked for by chance. */
+static void try_allocations(const fault_reference *reference, const request *asked, fault_counts *counts) {
+    const long total = count(reference->which, FAULT_ALLOCATION, asked->full ? MANY_CALLERS : FEW_CALLERS);
+    const long samples = samples_of(asked, reference->which), tries = samples == 0 || samples > total ? total : samples;
+    const long places = tries == total ? 0 : try_places(reference, total, counts);
+    for (long i = 0; i < tries; i++)
+        try_allocation(reference, tries == total ? i + 1 : 1 + (long)fault_random((uint64_t)total), counts);
+    printf("  %-18s %ld faults, of %ld allocations\n", reference->which->name, places + tries, total);
 }
 
 static void try_calls(const fault_reference *reference, long samples, fault_counts *counts) {
-    const long total = count(reference->which, FAULT_CALL);
+    const long total = count(reference->which, FAULT_CALL, 0);
     for (long i = 0; i < samples; i++) {
         const fault wanted = {.kind = FAULT_CALL,
                               .number = 1 + (i < total && samples >= total ? i : (long)fault_random((uint64_t)total)),
@@ -75,7 +113,7 @@ static void try_calls(const fault_reference *reference, long samples, fault_coun
 }
 
 static void try_kills(fault_reference *reference, long samples, fault_counts *counts) {
-    reference->calls = count(reference->which, FAULT_CALL);
+    reference->calls = count(reference->which, FAULT_CALL, 0);
     long kills = 0, trainings = 0;
     for (; kills < samples; trainings++)
         kills += fault_kill_through(reference, samples - kills, counts);
@@ -83,28 +121,19 @@ static void try_kills(fault_reference *reference, long samples, fault_counts *co
     printf("  %-18s %ld kills in %ld trainings\n", reference->which->name, kills, trainings);
 }
 
-static long samples_of(const request *asked, const fault_case *which) {
-    if (asked->samples > 0)
-        return asked->samples;
-    if (asked->mode[0] == 'a') {
-        const long some = which->trains ? 12 : 250;
-        return which->resizing || (asked->full && !which->trains) ? 0 : asked->full ? 2000 : some;
-    }
-    return asked->full ? asked->mode[0] == 'c' ? 300 : 143 : asked->mode[0] == 'c' ? 25 : 5;
-}
-
 static void try_case(const request *asked, const fault_case *which, fault_counts *counts) {
     fault_reference reference;
-    if (asked->only != NULL ? strcmp(asked->only, which->name) != 0 : !asked->full && !which->in_short)
+    if (asked->only != NULL ? strcmp(asked->only, which->name) != 0
+                            : !asked->full && !which->in_short && asked->mode[0] != 'a')
         return;
     fault_reference_make(&reference, which);
-    const long samples = samples_of(asked, which);
+    reference.followed = asked->full || asked->mode[0] != 'a' ? 1 : 4;
     if (asked->mode[0] == 'a')
-        try_allocations(&reference, samples, counts);
+        try_allocations(&reference, asked, counts);
     else if (asked->mode[0] == 'c')
-        try_calls(&reference, samples, counts);
+        try_calls(&reference, samples_of(asked, which), counts);
     else
-        try_kills(&reference, samples, counts);
+        try_kills(&reference, samples_of(asked, which), counts);
     fflush(stdout);
     fault_reference_free(&reference);
 }
@@ -130,8 +159,8 @@ static int try_one(int argc, char **argv) {
                 fault_reference reference;
                 fault_counts counts = {0};
                 wanted.library = which->library;
-                wanted.resizing = which->resizing;
                 fault_reference_make(&reference, which);
+                reference.followed = 1;
                 fault_try(&reference, &wanted, &counts);
                 fault_reference_free(&reference);
                 return counts.crashes + counts.wrong + counts.silent + counts.left > 0;
@@ -196,6 +225,8 @@ int main(int argc, char **argv) {
                         " [--samples N]\n");
         return 2;
     }
+    fault_places =
+        mmap(NULL, PLACE_COUNT * sizeof *fault_places, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     fault_shared = mmap(NULL, sizeof *fault_shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     make_scratch();

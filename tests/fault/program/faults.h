@@ -24,9 +24,8 @@ typedef struct fault_case {
     const char *words[CASE_WORDS]; /* the command line without "locus", ends with NULL */
     bool trains;                   /* keeps a store: after a fault the same command goes on, to the same bits */
     bool jobs;                     /* trains in processes of its own, which may outlive it */
-    bool in_short;                 /* belongs to the short form */
+    bool in_short;                 /* belongs to the short form of calls and kills; allocations fail in all */
     const char *library;           /* only allocations that this library's own code asks for; NULL: all */
-    bool resizing;                 /* only reallocations */
 } fault_case;
 
 extern const fault_case fault_allocation_cases[], fault_call_cases[], fault_kill_cases[]; /* end with a name of NULL */
@@ -49,10 +48,10 @@ typedef struct fault {
     bool lasting;
     bool orphans;        /* only the process itself is killed, not those that it started */
     const char *library; /* NULL: all allocations count; otherwise those that code of this library asks for */
-    bool resizing;       /* only reallocations count */
+    int callers;         /* by which places of allocations are told apart, the innermost ones; 0: none is noted */
 } fault;
 
-enum { TRACE_DEPTH = 24 };
+enum { TRACE_DEPTH = 24, PLACE_COUNT = 1 << 17 };
 
 /* What the child and its own children tell: memory that all of them share. */
 typedef struct fault_page {
@@ -66,6 +65,9 @@ typedef struct fault_page {
 } fault_page;
 
 extern fault_page *fault_shared;
+
+/* Shared like it: which code asks for each of the first allocations, a hash, as a run tells in which none fails. */
+extern uint64_t *fault_places;
 
 /* In a child: from here on allocations are counted, and the one that is asked for fails. */
 void fault_allocator_arm(const fault *wanted);
@@ -131,6 +133,7 @@ typedef struct fault_reference {
     bool out_varies;
     long allocations, calls;
     double seconds;
+    uint64_t followed; /* after one of so many faults, by chance, the run after it is looked at */
 } fault_reference;
 
 typedef struct fault_counts {
