@@ -575,10 +575,18 @@ static void questions_have_answers_for_everything(void **state) {
     assert_int_equal(locus_cache_length(NULL, 0), 0);
     assert_null(locus_cache_plan(NULL));
     assert_null(locus_cache_keys(NULL, 0).data);
+    assert_null(locus_cache_values(NULL, 0).data);
     cache_case c = {.spec = "rope", .dtype = LOCUS_FLOAT16, .sequences = 1, .lengths = {100}};
     cache_case_open(&c);
-    assert_null(locus_cache_values(c.cache, 1).data);
-    assert_int_equal(locus_cache_length(c.cache, 9), 0);
+    const size_t none[] = {1, 2, 9, SIZE_MAX}; /* sequences that there are not */
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        const locus_tensor views[] = {locus_cache_keys(c.cache, none[i]), locus_cache_values(c.cache, none[i])};
+        for (size_t j = 0; j < 2; j++)
+            assert_true(!views[j].data && views[j].rank == 0 && views[j].shape[0] == 0);
+        assert_int_equal(locus_cache_length(c.cache, none[i]), 0);
+    }
+    assert_non_null(locus_cache_keys(c.cache, 0).data);
+    assert_non_null(locus_cache_values(c.cache, 0).data);
     assert_int_equal(locus_cache_keys(c.cache, 0).shape[0], 0);
     const size_t rows = 2 * c.kv_heads * 100 * 8 * 2, bytes = locus_cache_bytes(c.cache);
     assert_true(bytes > rows && bytes < rows + 65536);

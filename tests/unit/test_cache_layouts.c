@@ -287,8 +287,13 @@ static void a_batch_of_keys_moves_as_its_entries(void **state) {
         wrong.shape[1] = 3;
         assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_ERROR_SHAPE);
         assert_string_equal(error.message, "keys must be [tokens, 2, 8] or [sequences, 2, length, 8]");
-        wrong = batch, wrong.shape[0] = 0;
-        assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_OK);
+        for (int i = 0; i < 3; i += 2) { /* no sequences, and sequences of no tokens */
+            wrong = batch, wrong.shape[i] = 0;
+            assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_OK);
+            wrong.shape[i] = -1;
+            assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_ERROR_SHAPE);
+        }
+        assert_memory_equal(all, one, COUNT * size);
         free(numbers);
         free(all);
         free(one);

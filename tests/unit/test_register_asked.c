@@ -399,12 +399,24 @@ static void test_options_that_are_heard(void **state) {
         {"c", "x|y|z", "y", "a choice", LOCUS_OPTION_CHOICE, 0, 0, false},
         {"o", "off or number", "off", "a number, or none", LOCUS_OPTION_OFF_OR_NUMBER, 0, 9, false},
         {"i", "off or integer", "3", "an integer, or none", LOCUS_OPTION_OFF_OR_INTEGER, 0, 9, false},
-        {"n", "numbers", "", "numbers", LOCUS_OPTION_NUMBERS, 0, 9, false}};
+        {"n", "numbers", "", "numbers", LOCUS_OPTION_NUMBERS, 0, 9, false},
+        {"l", "a:b:…", "7:2:5", "integers", LOCUS_OPTION_LIST, 0, 9, false},
+        {"m", "a:b:…", "0.5", "numbers", LOCUS_OPTION_NUMBERS, 0, 9, false}};
     static const struct {
-        const char *spec, *heard;
-    } cases[] = {{"own-optional", "y=1;off=-1;3=3;=-1;"},
-                 {"own-optional(c=z, o=2.5, i=off, n=1:0.5)", "z=2;2.5=2.5;off=-1;1:0.5=-1,1,0.5;"},
-                 {"own-optional(c=x, o=off, i=9, n=4)", "x=0;off=-1;9=9;4=-1,4;"}};
+        const char *spec, *heard, *text;
+    } cases[] = {
+        {"own-optional", "y=1;off=-1;3=3;=-1;7:2:5=-1,7,2,5;0.5=-1,0.5;", "own-optional"},
+        {"own-optional(c=z, o=2.5, i=off, n=1:0.5)", "z=2;2.5=2.5;off=-1;1:0.5=-1,1,0.5;7:2:5=-1,7,2,5;0.5=-1,0.5;",
+         "own-optional(c=z, o=2.5, i=off, n=1:0.5)"},
+        {"own-optional(c=x, o=off, i=9, n=4, m=0.25)", "x=0;off=-1;9=9;4=-1,4;7:2:5=-1,7,2,5;0.25=-1,0.25;",
+         "own-optional(c=x, i=9, n=4, m=0.25)"},
+        {"own-optional(i=3, l=7:2:5, m=0.5)", "y=1;off=-1;3=3;=-1;7:2:5=-1,7,2,5;0.5=-1,0.5;", "own-optional"},
+        {"own-optional(l=1:2:5)", "y=1;off=-1;3=3;=-1;1:2:5=-1,1,2,5;0.5=-1,0.5;", "own-optional(l=1:2:5)"},
+        {"own-optional(l=7:3:5)", "y=1;off=-1;3=3;=-1;7:3:5=-1,7,3,5;0.5=-1,0.5;", "own-optional(l=7:3:5)"},
+        {"own-optional(l=7:2:6)", "y=1;off=-1;3=3;=-1;7:2:6=-1,7,2,6;0.5=-1,0.5;", "own-optional(l=7:2:6)"},
+        {"own-optional(l=7:2, m=0.5:0.5)", "y=1;off=-1;3=3;=-1;7:2=-1,7,2;0.5:0.5=-1,0.5,0.5;",
+         "own-optional(l=7:2, m=0.5:0.5)"},
+        {"own-optional(l=7:2:5:0)", "y=1;off=-1;3=3;=-1;7:2:5:0=-1,7,2,5,0;0.5=-1,0.5;", "own-optional(l=7:2:5:0)"}};
     locus_encoding_description optional = plain("own-optional");
     (void)state;
     optional.options = options;
@@ -416,6 +428,12 @@ static void test_options_that_are_heard(void **state) {
         scene_stand(&s, cases[i].spec, rig_positions(NULL, 2), NULL);
         assert_string_equal(heard, cases[i].heard);
         scene_close(&s);
+        locus_encoding *encoding = NULL;
+        char text[80];
+        rig_ok(locus_encoding_parse(cases[i].spec, &encoding, error));
+        assert_int_equal(locus_encoding_text(encoding, text, sizeof text), strlen(cases[i].text));
+        assert_string_equal(text, cases[i].text);
+        locus_encoding_destroy(&encoding);
     }
 }
 

@@ -539,6 +539,28 @@ static void check_gradients(bench *b, const grove *g, const locus_role *roles, s
     free(narrow);
 }
 
+static double *learned_gradients(const bench *b, const grove *g, flow *flows, size_t count, locus_dtype dtype) {
+    double *gradients = grab(b->elements, sizeof *gradients);
+    const job what = {dtype, true, false, gradients};
+    operate(b, g, flows, count, &what);
+    return gradients;
+}
+
+/* S = A − Aᵀ has no diagonal: not the smallest number there. A generator that no token takes has no gradient. */
+static void check_exact_zeros(const bench *b, const grove *g) {
+    const size_t dim = b->tree.dim, square = dim * dim, generators = b->tree.slice.generators;
+    flow f;
+    fill_flow(b, g, &f, LOCUS_ROLE_QUERY, LOCUS_FORWARD);
+    double *gradients = learned_gradients(b, g, &f, 1, LOCUS_FLOAT64);
+    for (size_t i = 0; i < b->elements; i++) {
+        const size_t generator = i / square % generators, at = i % square;
+        if (at % (dim + 1) == 0 || generator == 0 || generator + 1 == generators)
+            assert_true(gradients[i] == 0);
+    }
+    free(gradients);
+    drain(&f);
+}
+
 static void test_gradients(void **state) {
     (void)state;
     static const struct {
@@ -562,6 +584,8 @@ static void test_gradients(void **state) {
                    (make){2, cases[i].tables, cases[i].dim, cases[i].branches, 3, cases[i].learned, cases[i].generator},
                    &g);
         check_gradients(&b, &g, all_roles, cases[i].size > 1000 ? 2 : 4);
+        if (cases[i].learned == LOCUS_TREE_ORTHOGONAL && cases[i].generator != LOCUS_ORTHOGONAL_HOUSEHOLDER)
+            check_exact_zeros(&b, &g);
         close_bench(&b);
         fell(&g);
     }
@@ -569,17 +593,28 @@ static void test_gradients(void **state) {
 
 /* ---- chunks and threads ---- */
 
-static double *learned_gradients(const bench *b, const grove *g, flow *flows, size_t count, locus_dtype dtype) {
-    double *gradients = grab(b->elements, sizeof *gradients);
-    const job what = {dtype, true, false, gradients};
-    operate(b, g, flows, count, &what);
-    return gradients;
-}
-
 /* The workspace in which all matrices can just not be kept. */
 static size_t just_too_small(const bench *b) {
     const locus_tree_operator *op = (const locus_tree_operator *)b->op;
     return 4 * 16 * b->tree.tables * op->layout.anchor_count * b->tree.dim * b->tree.dim - 1;
+}
+
+/* Of all that are made one after another, none has more anchors than are asked for, about √2n of n, and two neighbours
+ * have more together. */
+static void check_chunks(const locus_tree_layout *layout) {
+    size_t anchors = 0, most = 1, largest = 0;
+    while (most * most < 2 * layout->anchor_count)
+        most++;
+    for (size_t c = 0; c < layout->chunk_count; c++) {
+        const locus_tree_chunk *chunk = &layout->chunks[c];
+        assert_int_equal(chunk->anchor, anchors);
+        assert_true(chunk->anchors <= most && (c == 0 || chunk->anchors > 0));
+        anchors += chunk->anchors;
+        largest = chunk->anchors > largest ? chunk->anchors : largest;
+    }
+    assert_int_equal(anchors, layout->anchor_count);
+    assert_int_equal(layout->anchors_most, largest);
+    assert_true(layout->chunk_count <= 2 * anchors / most + 2);
 }
 
 /* With a workspace so small that matrices are made in chunks, or hardly at all. */
@@ -601,6 +636,8 @@ static void test_chunks(void **state) {
             const locus_tree_operator *op = (const locus_tree_operator *)b.op;
             if (w == 0 && kinds[k] != LONE)
                 assert_true(!op->keeps && op->layout.chunk_count > 3);
+            if (!op->keeps)
+                check_chunks(&op->layout);
             double *pieces = learned_gradients(&b, &g, flows, 2, LOCUS_FLOAT64), largest = 1;
             for (size_t i = 0; i < b.elements; i++)
                 largest = fmax(largest, fabs(whole[i]));
