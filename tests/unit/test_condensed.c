@@ -212,9 +212,9 @@ static void singular_values_are_exact_beside_a_floor(void **state) {
     check_bidiagonals(true);
 }
 
-/* An element is dropped as long as it is below the tolerance times the smaller value, over √2, below what is left of the
- * smallest number, or below rounding beside the floor; a larger one is rotated away, which shows in the rows. What
- * stands behind the matrix does not matter. */
+/* An element is dropped up to the tolerance times the smaller value, over √2, up to four times the smallest number, or
+ * up to rounding beside the floor; a larger one is rotated away, which shows in the rows. What stands behind the matrix
+ * does not matter. */
 static void small_elements_are_dropped(void **state) {
     (void)state;
     static const struct {

@@ -170,6 +170,127 @@ static void bind(bench *b) {
         fail_msg("%s", error.message);
 }
 
+/* ---- what is laid out, whatever it computes ---- */
+
+/* Entries follow one another in a level, groups by generator; passes are the tokens of all levels but the first.
+ * Returns whether the levels are so many that they are walked in double. */
+static bool check_levels(const locus_tree_layout *layout, const locus_tree_block *block) {
+    for (size_t s = 0; s < layout->sides; s++) {
+        uint64_t passes = 0;
+        for (uint32_t l = 0; l < block->levels; l++) {
+            const locus_tree_level *level = &layout->levels[block->level + l];
+            uint32_t tokens = 0;
+            assert_true(level[0].entry < level[1].entry && (l > 0) == (level[0].group < level[1].group));
+            for (uint32_t e = level[0].entry; e < level[1].entry; e++) {
+                const locus_tree_rows *rows = &layout->rows[e * layout->sides + s];
+                assert_true(rows->start == tokens && rows->own <= rows->count);
+                tokens += rows->count;
+            }
+            for (uint32_t i = level[0].group; i + 1 < level[1].group; i++)
+                assert_true(layout->groups[i].generator < layout->groups[i + 1].generator &&
+                            layout->groups[i].first < layout->groups[i + 1].first);
+            if (l == 0)
+                assert_int_equal(tokens, block->tokens[s]);
+            passes += l > 0 ? tokens : 0;
+        }
+        assert_true(passes == block->passes[s]);
+    }
+    return block->levels > LOCUS_TREE_EXACT_LEVELS + 1;
+}
+
+/* Slots of a part are its own, one for each generator and each anchor that it meets. */
+static void check_slots(const locus_tree_layout *layout, const locus_tree_chunk *chunk, const locus_tree_part *part) {
+    bool exact = false;
+    for (uint32_t b = part->block; b < part->block + part->blocks; b++) {
+        const locus_tree_block *block = &layout->blocks[b];
+        const locus_tree_level *level = &layout->levels[block->level], *last = level + block->levels;
+        exact |= check_levels(layout, block);
+        for (uint32_t i = level->group; i < last->group; i++) {
+            const locus_tree_group *group = &layout->groups[i];
+            assert_in_range(group->slot, part->slot, part->slot + part->slots - 1);
+            assert_int_equal(layout->slot_used[chunk->slot + group->slot], group->generator / 2);
+        }
+        for (uint32_t p = 0; p < level[1].entry - level[0].entry; p++) {
+            const locus_tree_piece *piece = &layout->pieces[block->piece + p];
+            if (piece->anchor == LOCUS_TREE_NONE)
+                continue;
+            assert_in_range(piece->slot, part->piece, part->piece + part->pieces - 1);
+            assert_int_equal(layout->slot_anchor[chunk->piece + piece->slot], piece->anchor);
+        }
+    }
+    for (uint32_t i = part->slot; i < part->slot + part->slots; i++)
+        for (uint32_t j = part->slot; j < i; j++)
+            assert_true(layout->slot_used[chunk->slot + i] != layout->slot_used[chunk->slot + j]);
+    for (uint32_t i = part->piece + 1; i < part->piece + part->pieces; i++)
+        assert_true(layout->slot_anchor[chunk->piece + i - 1] < layout->slot_anchor[chunk->piece + i]);
+    assert_int_equal(part->exact, exact);
+}
+
+static uint64_t work_of(const locus_tree_block *block) {
+    return 1 + block->tokens[0] + (uint64_t)block->tokens[1] + 2 * (block->passes[0] + block->passes[1]);
+}
+
+/* Parts follow one another; each ends with the block that takes it over its share, of `most` parts, 0: of any. */
+static void check_parts(const locus_tree_layout *layout, const locus_tree_chunk *chunk, uint64_t most) {
+    const locus_tree_part *parts = &layout->parts[chunk->part];
+    uint32_t block = chunk->block, slots = 0, pieces = 0;
+    uint64_t total = 0, done = 0;
+    most = most < chunk->blocks ? most : chunk->blocks;
+    for (uint32_t b = 0; b < chunk->blocks; b++)
+        total += work_of(&layout->blocks[chunk->block + b]);
+    assert_true(chunk->parts <= LOCUS_TREE_PARTS && chunk->parts <= chunk->blocks);
+    for (uint32_t p = 0; p < chunk->parts; p++) {
+        assert_true(parts[p].block == block && parts[p].blocks > 0 && parts[p].slot == slots &&
+                    parts[p].piece == pieces);
+        for (uint32_t b = 0; b < parts[p].blocks; b++, block++) {
+            assert_true(most == 0 || b == 0 || done < total * (p + 1) / most);
+            done += work_of(&layout->blocks[block]);
+        }
+        assert_true(most == 0 || done >= total * (p + 1) / most);
+        slots += parts[p].slots;
+        pieces += parts[p].pieces;
+        check_slots(layout, chunk, &parts[p]);
+    }
+    assert_true(block == chunk->block + chunk->blocks && slots == chunk->slots && pieces == chunk->pieces);
+}
+
+/* Blocks take all tokens in their order; of two neighbours in a chunk neither could have taken the other. */
+static void check_layout(const bench *b, const grove *g) {
+    const locus_tree_operator *op = (const locus_tree_operator *)b->op;
+    const locus_tree_layout *layout = &op->layout;
+    const locus_token_side *sides[] = {&g->placement.query, &g->placement.key};
+    const size_t each = (b->tree.tables == 1 ? b->tree.heads : 1) * (layout->sides == 1 ? 2 : 1);
+    size_t rows[2] = {0, 0}, slots = 0, pieces = 0, before = 0;
+    uint32_t block = 0, token[2] = {0, 0};
+    bool exact = false;
+    assert_int_equal(layout->sides, g->places.shared ? 1 : 2);
+    for (size_t c = 0; c < layout->chunk_count; c++) {
+        const locus_tree_chunk *chunk = &layout->chunks[c];
+        assert_int_equal(chunk->block, block);
+        for (uint32_t i = 0; i < chunk->blocks; i++, block++) {
+            const locus_tree_block *at = &layout->blocks[block];
+            size_t vectors = 0;
+            for (size_t s = 0; s < layout->sides; s++) {
+                assert_int_equal(at->token[s], token[s]);
+                token[s] += at->tokens[s];
+                vectors += at->tokens[s] * each;
+                rows[s] = at->tokens[s] > rows[s] ? at->tokens[s] : rows[s];
+            }
+            assert_true(vectors > 0 && (i == 0 || before + vectors > LOCUS_TREE_BLOCK_VECTORS));
+            before = vectors;
+        }
+        check_parts(layout, chunk, g->places.workspace >= (size_t)1 << 30 ? LOCUS_TREE_PARTS : 0);
+        for (uint32_t p = 0; p < chunk->parts; p++)
+            exact |= layout->parts[chunk->part + p].exact;
+        slots = chunk->slots > slots ? chunk->slots : slots;
+        pieces = chunk->pieces > pieces ? chunk->pieces : pieces;
+    }
+    assert_true(block == layout->block_count && exact == layout->exact);
+    assert_true(slots == layout->slots_most && pieces == layout->pieces_most);
+    for (size_t s = 0; s < layout->sides; s++)
+        assert_true(token[s] == sides[s]->used && rows[s] == layout->rows_most[s]);
+}
+
 static void put(bench *b, const grove *g) {
     locus_owned_release(&b->placed);
     assert_int_equal(locus_tree_place(&b->tree, &g->places, 0, &b->placed, &b->op, NULL), LOCUS_OK);
@@ -189,6 +310,7 @@ static void open_bench(bench *b, make m, const grove *g) {
     b->parameter = normals(b->elements, 0.4);
     bind(b);
     put(b, g);
+    check_layout(b, g);
 }
 
 static void close_bench(bench *b) {
@@ -634,6 +756,7 @@ static void test_chunks(void **state) {
             g.places.workspace = just_too_small(&b) >> (2 * w);
             put(&b, &g);
             const locus_tree_operator *op = (const locus_tree_operator *)b.op;
+            check_layout(&b, &g);
             if (w == 0 && kinds[k] != LONE)
                 assert_true(!op->keeps && op->layout.chunk_count > 3);
             if (!op->keeps)
