@@ -50,12 +50,13 @@ static double *normals(size_t count, double deviation) {
 
 /* ---- positions by hand ---- */
 
-typedef enum shape { BUSH, STAR, COMB, PATH, LONE, CROWD, NOTHING } shape;
+typedef enum shape { BUSH, STAR, COMB, PATH, LONE, CROWD, FAN, HALVES, NOTHING } shape;
 
 #define GAP 3 /* unused tokens before, between and behind the two sequences */
 
 typedef struct grove {
     locus_trie *trie;
+    size_t turn;
     int64_t *values[2];
     locus_token_run runs[2][2];
     locus_placement placement;
@@ -102,6 +103,12 @@ static uint32_t place_token(grove *g, shape kind, size_t index, size_t size, siz
         return along(g, index == 0 ? size : index % 3);
     case CROWD:
         return along(g, size);
+    case FAN: /* `size` tokens on each letter */
+        return step(g, 0, (int64_t)(index / size) + 1);
+    case HALVES: /* every second one on words of two letters, the others nowhere */
+        index /= 2 * size;
+        return g->turn++ % 2 ? step(g, step(g, 0, (int64_t)(index / branches) + 1), (int64_t)(index % branches) + 1)
+                             : 0;
     case NOTHING:
         break;
     }
@@ -230,7 +237,16 @@ static uint64_t work_of(const locus_tree_block *block) {
     return 1 + block->tokens[0] + (uint64_t)block->tokens[1] + 2 * (block->passes[0] + block->passes[1]);
 }
 
-/* Parts follow one another; each ends with the block that takes it over its share, of `most` parts, 0: of any. */
+/* Slots of all tables are an eighth of the workspace, or one part's. */
+static uint64_t parts_of(const bench *b, const locus_tree_layout *layout, size_t workspace) {
+    const size_t slots = b->tree.tables * layout->used_count * b->tree.dim * b->tree.dim * sizeof(double);
+    uint64_t parts = LOCUS_TREE_PARTS;
+    for (; parts > 1 && 8 * parts * slots > workspace; parts /= 2)
+        ;
+    return parts;
+}
+
+/* Parts follow one another; each ends with the block that takes it over its share, of `most` parts. */
 static void check_parts(const locus_tree_layout *layout, const locus_tree_chunk *chunk, uint64_t most) {
     const locus_tree_part *parts = &layout->parts[chunk->part];
     uint32_t block = chunk->block, slots = 0, pieces = 0;
@@ -238,15 +254,15 @@ static void check_parts(const locus_tree_layout *layout, const locus_tree_chunk 
     most = most < chunk->blocks ? most : chunk->blocks;
     for (uint32_t b = 0; b < chunk->blocks; b++)
         total += work_of(&layout->blocks[chunk->block + b]);
-    assert_true(chunk->parts <= LOCUS_TREE_PARTS && chunk->parts <= chunk->blocks);
+    assert_true(chunk->parts <= most);
     for (uint32_t p = 0; p < chunk->parts; p++) {
         assert_true(parts[p].block == block && parts[p].blocks > 0 && parts[p].slot == slots &&
                     parts[p].piece == pieces);
         for (uint32_t b = 0; b < parts[p].blocks; b++, block++) {
-            assert_true(most == 0 || b == 0 || done < total * (p + 1) / most);
+            assert_true(b == 0 || done < total * (p + 1) / most);
             done += work_of(&layout->blocks[block]);
         }
-        assert_true(most == 0 || done >= total * (p + 1) / most);
+        assert_true(done >= total * (p + 1) / most);
         slots += parts[p].slots;
         pieces += parts[p].pieces;
         check_slots(layout, chunk, &parts[p]);
@@ -279,7 +295,7 @@ static void check_layout(const bench *b, const grove *g) {
             assert_true(vectors > 0 && (i == 0 || before + vectors > LOCUS_TREE_BLOCK_VECTORS));
             before = vectors;
         }
-        check_parts(layout, chunk, g->places.workspace >= (size_t)1 << 30 ? LOCUS_TREE_PARTS : 0);
+        check_parts(layout, chunk, parts_of(b, layout, g->places.workspace));
         for (uint32_t p = 0; p < chunk->parts; p++)
             exact |= layout->parts[chunk->part + p].exact;
         slots = chunk->slots > slots ? chunk->slots : slots;
@@ -779,6 +795,62 @@ static void test_chunks(void **state) {
         }
 }
 
+/* Where a block, a chunk, a part and a tail are just full. */
+static void test_edges(void **state) {
+    static const struct {
+        shape kind;
+        size_t size, queries, keys, heads, dim, anchors;
+        bool exact;
+        uint32_t blocks, tokens[2][2]; /* of how many blocks, and what the first two hold */
+    } cases[] = {
+        {NOTHING, 0, 511, 513, 2, 4, 0, false, 2, {{511, 1}, {0, 512}}}, /* 1024 vectors */
+        {NOTHING, 0, 512, 513, 2, 4, 0, false, 3, {{512, 0}, {0, 512}}},
+        {NOTHING, 0, 513, SIZE_MAX, 2, 4, 0, false, 3, {{256}, {256}}},
+        {NOTHING, 0, 16384, 0, 2, 4, 0, false, 32, {{512}, {512}}}, /* parts of two blocks */
+        {FAN, 16, 528, 0, 2, 16, 0, false, 2, {{512}, {16}}},       /* as many vectors as a matrix costs */
+        {FAN, 17, 17, 0, 2, 16, 1, false, 1, {{17}}},
+        {FAN, 17, 1020, 0, 2, 16, 60, false, 2, {{512}, {508}}},
+        {HALVES, 2, 5000, 0, 8, 16, 52, false, 40, {{128}, {128}}}, /* half of the work is in the tails */
+        {LONE, LOCUS_TREE_EXACT_LEVELS, 1, 0, 1, 4, 0, false, 1, {{1}}},
+        {LONE, LOCUS_TREE_EXACT_LEVELS + 1, 1, 0, 1, 4, 0, true, 1, {{1}}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        grove g;
+        bench b;
+        plant(&g, cases[i].kind, cases[i].size, 24, cases[i].queries, cases[i].keys);
+        open_bench(&b, (make){cases[i].heads, 1, cases[i].dim, 64, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW},
+                   &g);
+        const locus_tree_layout *layout = &((const locus_tree_operator *)b.op)->layout;
+        if (layout->anchor_count != cases[i].anchors || layout->block_count != cases[i].blocks)
+            fail_msg("case %zu: %zu anchors, %zu blocks", i, layout->anchor_count, layout->block_count);
+        assert_int_equal(layout->exact, cases[i].exact);
+        for (size_t n = 0; n < 2 && n < layout->block_count; n++)
+            assert_memory_equal(layout->blocks[n].tokens, cases[i].tokens[n], sizeof cases[i].tokens[n]);
+        close_bench(&b);
+        fell(&g);
+    }
+}
+
+/* Eight anchors side by side go into two chunks of √16; a chunk of the root's is left without any. */
+static void test_full_chunks(void **state) {
+    static const uint32_t wanted[] = {0, 4, 4};
+    grove g;
+    bench b;
+    (void)state;
+    plant(&g, FAN, 20, 8, 160, 0);
+    open_bench(&b, (make){1, 1, 4, 8, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
+    g.places.workspace = just_too_small(&b);
+    put(&b, &g);
+    check_layout(&b, &g);
+    const locus_tree_layout *layout = &((const locus_tree_operator *)b.op)->layout;
+    assert_true(layout->anchor_count == 8 && layout->chunk_count == 3);
+    for (size_t c = 0; c < 3; c++)
+        assert_int_equal(layout->chunks[c].anchors, wanted[c]);
+    close_bench(&b);
+    fell(&g);
+}
+
 static void test_threads(void **state) {
     (void)state;
     for (size_t w = 0; w < 2; w++) {
@@ -900,10 +972,10 @@ static void test_refused_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_shape),    cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_sides),
-        cmocka_unit_test(test_gradients),      cmocka_unit_test(test_chunks),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_depth),          cmocka_unit_test(test_very_long),   cmocka_unit_test(test_bad_generator),
-        cmocka_unit_test(test_refused_memory),
+        cmocka_unit_test(test_every_shape), cmocka_unit_test(test_many_blocks),   cmocka_unit_test(test_sides),
+        cmocka_unit_test(test_gradients),   cmocka_unit_test(test_chunks),        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_full_chunks), cmocka_unit_test(test_threads),       cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_very_long),   cmocka_unit_test(test_bad_generator), cmocka_unit_test(test_refused_memory),
     };
     threads_only("test_threads");
     return cmocka_run_group_tests(tests, NULL, NULL);
