@@ -851,6 +851,28 @@ static void test_full_chunks(void **state) {
     fell(&g);
 }
 
+/* 32 blocks in 16 parts, in half of them where slots would take more than an eighth of the workspace, and so on. */
+static void test_parts_in_a_workspace(void **state) {
+    grove g;
+    bench b;
+    (void)state;
+    plant(&g, CROWD, 1, 1, 16384, 0);
+    open_bench(&b, (make){2, 1, 4, 1, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
+    const locus_tree_layout *layout = &((const locus_tree_operator *)b.op)->layout;
+    assert_int_equal(layout->used_count, 1);
+    for (uint32_t parts = LOCUS_TREE_PARTS; parts > 1; parts /= 2)
+        for (size_t less = 0; less < 2; less++) {
+            g.places.workspace = 8 * parts * 4 * 4 * sizeof(double) - less;
+            put(&b, &g);
+            check_layout(&b, &g);
+            layout = &((const locus_tree_operator *)b.op)->layout;
+            assert_true(layout->chunk_count == 1 && layout->block_count == 32);
+            assert_int_equal(layout->chunks[0].parts, less ? parts / 2 : parts);
+        }
+    close_bench(&b);
+    fell(&g);
+}
+
 static void test_threads(void **state) {
     (void)state;
     for (size_t w = 0; w < 2; w++) {
@@ -972,10 +994,13 @@ static void test_refused_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_shape), cmocka_unit_test(test_many_blocks),   cmocka_unit_test(test_sides),
-        cmocka_unit_test(test_gradients),   cmocka_unit_test(test_chunks),        cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_full_chunks), cmocka_unit_test(test_threads),       cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_very_long),   cmocka_unit_test(test_bad_generator), cmocka_unit_test(test_refused_memory),
+        cmocka_unit_test(test_every_shape),    cmocka_unit_test(test_many_blocks),
+        cmocka_unit_test(test_sides),          cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_chunks),         cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_full_chunks),    cmocka_unit_test(test_parts_in_a_workspace),
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_very_long),      cmocka_unit_test(test_bad_generator),
+        cmocka_unit_test(test_refused_memory),
     };
     threads_only("test_threads");
     return cmocka_run_group_tests(tests, NULL, NULL);
