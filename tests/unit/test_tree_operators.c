@@ -809,6 +809,10 @@ static void test_edges(void **state) {
         {NOTHING, 0, 16384, 0, 2, 4, 0, false, 32, {{512}, {512}}}, /* parts of two blocks */
         {FAN, 16, 528, 0, 2, 16, 0, false, 2, {{512}, {16}}},       /* as many vectors as a matrix costs */
         {FAN, 17, 17, 0, 2, 16, 1, false, 1, {{17}}},
+        {FAN, 8, 8, SIZE_MAX, 2, 16, 0, false, 1, {{8}}},
+        {FAN, 9, 9, SIZE_MAX, 2, 16, 1, false, 1, {{9}}},
+        {FAN, 16, 8, 8, 2, 16, 0, false, 1, {{8, 8}}},
+        {FAN, 16, 9, 8, 2, 16, 1, false, 1, {{9, 8}}},
         {FAN, 17, 1020, 0, 2, 16, 60, false, 2, {{512}, {508}}},
         {HALVES, 2, 5000, 0, 8, 16, 52, false, 40, {{128}, {128}}}, /* half of the work is in the tails */
         {LONE, LOCUS_TREE_EXACT_LEVELS, 1, 0, 1, 4, 0, false, 1, {{1}}},
@@ -832,21 +836,32 @@ static void test_edges(void **state) {
     }
 }
 
-/* Eight anchors side by side go into two chunks of √16; a chunk of the root's is left without any. */
+/* Eight anchors side by side are kept as long as their matrices take a quarter of the workspace, then go into two
+ * chunks of √16, as long as these take half of it: 3·4 matrices and two for each of 5 checkpoints. */
 static void test_full_chunks(void **state) {
-    static const uint32_t wanted[] = {0, 4, 4};
+    enum { MATRIX = 4 * 4 * sizeof(double) };
+    static const struct {
+        size_t workspace, chunks;
+        uint32_t anchors[3];
+    } cases[] = {{4 * 8 * 2 * MATRIX, 1, {8}},
+                 {4 * 8 * 2 * MATRIX - 1, 3, {0, 4, 4}},
+                 {2 * 22 * MATRIX, 3, {0, 4, 4}},
+                 {2 * 22 * MATRIX - 1, 1, {0}}};
     grove g;
     bench b;
     (void)state;
     plant(&g, FAN, 20, 8, 160, 0);
     open_bench(&b, (make){1, 1, 4, 8, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
-    g.places.workspace = just_too_small(&b);
-    put(&b, &g);
-    check_layout(&b, &g);
-    const locus_tree_layout *layout = &((const locus_tree_operator *)b.op)->layout;
-    assert_true(layout->anchor_count == 8 && layout->chunk_count == 3);
-    for (size_t c = 0; c < 3; c++)
-        assert_int_equal(layout->chunks[c].anchors, wanted[c]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        g.places.workspace = cases[i].workspace;
+        put(&b, &g);
+        check_layout(&b, &g);
+        const locus_tree_operator *op = (const locus_tree_operator *)b.op;
+        assert_int_equal(op->layout.chunk_count, cases[i].chunks);
+        assert_int_equal(op->keeps, cases[i].chunks == 1);
+        for (size_t c = 0; c < cases[i].chunks; c++)
+            assert_int_equal(op->layout.chunks[c].anchors, cases[i].anchors[c]);
+    }
     close_bench(&b);
     fell(&g);
 }
