@@ -548,14 +548,14 @@ static void shifts_are_checked(void **state) {
     locus_binding_destroy(&binding);
 }
 
-/* One token of one head of size 1, whose only reflection is −1. */
+/* One token of one head of size 1, whose only reflection is −1. The stride of one number is any. */
 static void a_single_number_is_shifted(void **state) {
     (void)state;
     const locus_shape size = {.heads = 1, .head_dim = 1};
     const int64_t shape[] = {1, 1, 1, 1};
     float number = 2, direction = 1;
-    const locus_tensor keys = locus_tensor_view(&number, LOCUS_FLOAT32, 3, shape),
-                       parameter = locus_tensor_view(&direction, LOCUS_FLOAT32, 4, shape);
+    locus_tensor keys = locus_tensor_view(&number, LOCUS_FLOAT32, 3, shape);
+    const locus_tensor parameter = locus_tensor_view(&direction, LOCUS_FLOAT32, 4, shape);
     locus_encoding *encoding;
     locus_binding *binding;
     locus_path *a;
@@ -565,6 +565,9 @@ static void a_single_number_is_shifted(void **state) {
     assert_int_equal(locus_path_parse(locus_binding_group(binding), "3", &a, NULL), LOCUS_OK);
     assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &keys, NULL), LOCUS_OK);
     assert_true(number == -2);
+    keys.stride[2] = 5;
+    assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &keys, NULL), LOCUS_OK);
+    assert_true(number == 2);
     locus_path_destroy(&a);
     locus_binding_destroy(&binding);
 }
