@@ -172,6 +172,8 @@ static void test_registration(void **state) {
         books.asked = 0;
         books.refuse = ++refuse;
         status = locus_plugin_register(&plugin, &error);
+        assert_true(books.asked >= refuse || status == LOCUS_OK);
+        assert_true(status != LOCUS_OK || books.asked < refuse);
         books.refuse = 0;
         assert_true(status == LOCUS_OK || (status == LOCUS_ERROR_MEMORY && error.status == status));
         if (status != LOCUS_OK)
