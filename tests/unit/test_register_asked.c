@@ -437,6 +437,29 @@ static void test_options_that_are_heard(void **state) {
     }
 }
 
+/* 32768 numbers, and not one more. */
+static void test_longest_list(void **state) {
+    enum { MOST = 32768 };
+    static char spec[2 * MOST + 80];
+    (void)state;
+    for (size_t count = MOST; count <= MOST + 1; count++) {
+        locus_encoding *encoding = NULL;
+        locus_error failure = {.offset = -1};
+        size_t at = (size_t)snprintf(spec, sizeof spec, "own-optional(n=");
+        for (size_t i = 0; i < count; i++)
+            spec[at++] = '7', spec[at++] = i + 1 < count ? ':' : ')';
+        spec[at] = '\0';
+        const locus_status status = locus_encoding_parse(spec, &encoding, &failure);
+        assert_int_equal(status, count == MOST ? LOCUS_OK : LOCUS_ERROR_SPEC);
+        if (status == LOCUS_OK) {
+            char text[] = "a list is longer than this";
+            assert_int_equal(locus_encoding_option(encoding, 0, "n", text, sizeof text), 2 * MOST - 1);
+            assert_string_equal(text, "7:7:7:7:7:7:7:7:7:7:7:7:7:");
+        }
+        locus_encoding_destroy(&encoding);
+    }
+}
+
 /* What turns values too takes no values that are wider than queries. */
 static void test_wider_values(void **state) {
     static const locus_extension_parameter w = {sizeof w, "w", 1, {1}, 0.5, 0, LOCUS_CONSTRAINT_NONE};
@@ -461,7 +484,8 @@ static void test_wider_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_asked_once), cmocka_unit_test(test_what_is_heard), cmocka_unit_test(test_many_places),
-        cmocka_unit_test(test_options_that_are_heard), cmocka_unit_test(test_wider_values)};
+        cmocka_unit_test(test_asked_once),   cmocka_unit_test(test_what_is_heard),
+        cmocka_unit_test(test_many_places),  cmocka_unit_test(test_options_that_are_heard),
+        cmocka_unit_test(test_longest_list), cmocka_unit_test(test_wider_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
