@@ -460,6 +460,28 @@ static void test_longest_list(void **state) {
     }
 }
 
+/* An option's text is cut to the room that there is, and nothing behind it is written. */
+static void test_cut_texts(void **state) {
+    static const char *const specs[] = {"own-optional(n=1:2:3)", "own-optional(o=2.5)", "own-optional(c=z)"};
+    static const char *const names[] = {"n", "o", "c"}, *const texts[] = {"1:2:3", "2.5", "z"};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        const size_t length = strlen(texts[i]);
+        locus_encoding *encoding = NULL;
+        rig_ok(locus_encoding_parse(specs[i], &encoding, error));
+        for (size_t size = 0; size < length + 3; size++) {
+            char text[16], want[16];
+            memset(text, '#', sizeof text);
+            memset(want, '#', sizeof want);
+            if (size > 0)
+                (void)snprintf(want, size, "%s", texts[i]);
+            assert_int_equal(locus_encoding_option(encoding, 0, names[i], text, size), length);
+            assert_memory_equal(text, want, sizeof text);
+        }
+        locus_encoding_destroy(&encoding);
+    }
+}
+
 /* What turns values too takes no values that are wider than queries. */
 static void test_wider_values(void **state) {
     static const locus_extension_parameter w = {sizeof w, "w", 1, {1}, 0.5, 0, LOCUS_CONSTRAINT_NONE};
@@ -486,6 +508,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_asked_once),   cmocka_unit_test(test_what_is_heard),
         cmocka_unit_test(test_many_places),  cmocka_unit_test(test_options_that_are_heard),
-        cmocka_unit_test(test_longest_list), cmocka_unit_test(test_wider_values)};
+        cmocka_unit_test(test_longest_list), cmocka_unit_test(test_cut_texts),
+        cmocka_unit_test(test_wider_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
