@@ -15,7 +15,7 @@
 
 /* What a buffer is for. */
 typedef enum half_buffer {
-    HALF_QUERY = 0,
+    HALF_QUERY,
     HALF_KEY,
     HALF_VALUE,
     HALF_OUTPUT,

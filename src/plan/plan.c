@@ -132,8 +132,7 @@ static void forget_collected(locus_plan *plan) {
 
 locus_status locus_plan_place(locus_plan *plan, locus_error *error) {
     const locus_encoding *encoding = plan->binding->encoding;
-    const bool real = plan->places.items[0].query.reals || plan->places.items[0].key.reals;
-    locus_status status = real ? locus_plan_check_reals(encoding, error) : LOCUS_OK;
+    locus_status status = plan->places.items[0].query.reals ? locus_plan_check_reals(encoding, error) : LOCUS_OK;
     forget_collected(plan);
     for (size_t i = 0; i < plan->term_count && status == LOCUS_OK; i++) {
         plan->terms[i] = plan->terms[i] ? plan->terms[i] : new_term();
@@ -152,8 +151,8 @@ locus_status locus_plan_place(locus_plan *plan, locus_error *error) {
 /* Terms that `before` has from the same values are shared, the others placed. */
 static locus_status place_everything(locus_plan *plan, const locus_plan *before, locus_error *error) {
     const locus_binding *binding = plan->binding;
-    const bool real = plan->places.items[0].query.reals || plan->places.items[0].key.reals;
-    locus_status status = real ? locus_plan_check_reals(binding->encoding, error) : LOCUS_OK;
+    locus_status status =
+        plan->places.items[0].query.reals ? locus_plan_check_reals(binding->encoding, error) : LOCUS_OK;
     for (size_t i = 0; i < plan->term_count && status == LOCUS_OK; i++) {
         const bool same = before && before->binding->terms[i] == binding->terms[i];
         plan->terms[i] = same ? before->terms[i] : new_term();

@@ -88,7 +88,7 @@ typedef struct locus_placed {
 typedef struct locus_draw {
     const locus_shape *shape;
     locus_random random;
-    double *const *values; /* [count] contiguous tensors, in the order of `parameters` */
+    double *const *values; /* [count] contiguous tensors, zeroed, in the order of `parameters` */
 } locus_draw;
 
 /* Where a normal form is written (<locus/fold.h>): arrays of one head, NULL where they are not wanted, and the number

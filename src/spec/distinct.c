@@ -47,7 +47,7 @@ static const locus_token_side *side_of(const locus_placement *placement, bool ke
 /* A coordinate that equals another where the numbers do: −0 is 0. */
 static int64_t comparable(const locus_placement *placement, bool keys, size_t token) {
     const locus_token_side *side = side_of(placement, keys);
-    if (!placement->query.reals && !placement->key.reals)
+    if (!placement->query.reals)
         return side->values[token];
     const double real = locus_token_position(side, token) + 0.0;
     int64_t bits;

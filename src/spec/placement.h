@@ -28,7 +28,7 @@ typedef struct locus_token_run {
 
 typedef struct locus_token_side {
     const int64_t *values; /* [tokens]; of a tree: nodes of the placement's trie; of real positions: rounded down */
-    const double *reals;   /* [tokens] real-valued positions on an axis, else NULL */
+    const double *reals;   /* [tokens] real-valued positions on an axis, on both sides; else NULL */
     size_t tokens;         /* of the buffer */
     size_t used;
     const locus_token_run *runs;

@@ -39,8 +39,8 @@ static locus_status make(const locus_table_asked *asked, locus_table_entry *entr
     return status == LOCUS_OK ? locus_call_check(error) : status; /* a cancelled call's loops leave pieces out */
 }
 
+/* An exchange that fails finds what stands there. */
 static void push(locus_tables *tables, locus_table_entry *entry) {
-    entry->before = atomic_load_explicit(&tables->last, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(&tables->last, &entry->before, entry))
         ;
 }

@@ -120,25 +120,41 @@ static void test_bindings(void **state) {
     assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }
 
+/* So much to copy that it takes several chunks, and that the options are too many for one. */
+enum { WORDY = 201, MANY_OPTIONS = 32 };
+
+static void fill_options(locus_option_info options[MANY_OPTIONS], const char *wordy) {
+    static char names[MANY_OPTIONS][8];
+    options[0] = (locus_option_info)OWN_GROUP("seq");
+    options[1] = (locus_option_info){"most", wordy, "3", wordy, LOCUS_OPTION_INTEGER, 1, 9, false};
+    for (size_t i = 2; i < MANY_OPTIONS; i++) {
+        (void)snprintf(names[i], sizeof names[i], "o%zu", i);
+        options[i] = (locus_option_info){names[i], wordy, "0.5", wordy, LOCUS_OPTION_NUMBER, 0, 1, false};
+    }
+}
+
 /* Nothing is registered until all of it is copied. What was registered stays. */
 static void test_registration(void **state) {
     (void)state;
     ledger books = {0};
     const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, &books};
     const size_t before = locus_encoding_registry_size();
+    static char wordy[WORDY];
+    static locus_option_info options[MANY_OPTIONS];
     locus_status status = LOCUS_ERROR_MEMORY;
     size_t refuse = 0;
+    memset(wordy, 'w', sizeof wordy - 1);
+    fill_options(options, wordy);
     assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     while (status != LOCUS_OK) {
-        static const locus_option_info options[] = {
-            OWN_GROUP("seq"), {"most", "integer", "3", "longest", LOCUS_OPTION_INTEGER, 1, 9, false}};
         static const locus_extension_parameter lengths[] = {
             {sizeof *lengths, "lengths", 1, {LOCUS_EXTENT_OPTION(1)}, 0, 0, LOCUS_CONSTRAINT_NONE}};
         static const locus_encoding_description one = {.size = sizeof one,
                                                        .name = "own-fault",
-                                                       .summary = "one of two",
+                                                       .summary = wordy,
+                                                       .source = wordy,
                                                        .kind = LOCUS_EXTENSION_BIAS,
-                                                       .option_count = 2,
+                                                       .option_count = MANY_OPTIONS,
                                                        .options = options,
                                                        .parameter_count = 1,
                                                        .parameters = lengths,
@@ -156,12 +172,14 @@ static void test_registration(void **state) {
         books.asked = 0;
         books.refuse = ++refuse;
         status = locus_plugin_register(&plugin, &error);
+        assert_true(books.asked >= refuse || status == LOCUS_OK);
+        assert_true(status != LOCUS_OK || books.asked < refuse);
         books.refuse = 0;
         assert_true(status == LOCUS_OK || (status == LOCUS_ERROR_MEMORY && error.status == status));
         if (status != LOCUS_OK)
             assert_true(books.blocks == 0 && locus_encoding_registry_size() == before);
     }
-    assert_true(refuse > 6);
+    assert_true(refuse > 12);
     assert_int_equal(locus_encoding_registry_size(), before + 2);
     assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }

@@ -435,6 +435,7 @@ int main(int count, char **arguments) {
         "own-kerple + own-wave",  "own-turn", "own-rope + own-alibi", "own-roper", "own-dense",
         "own-shear + own-kerple", "own-spin"};
     static const char *const far[] = {"alibi", "t5", "kerple", "fire", "decay(rate=0.999)", "temperature + alibi"};
+    static const char *const rows[] = {"alibi", "kerple + decay(rate=0.99)"};
     if (locus_threads_set(1) != LOCUS_OK) /* small cases: threads would only wait for one another */
         fail("threads", "there is not one");
     evaluated = count == 4 && strcmp(arguments[3], "evaluated") == 0;
@@ -450,6 +451,8 @@ int main(int count, char **arguments) {
         write_named(odd[i], 80, 5, 1);
     for (size_t i = 0; i < sizeof far / sizeof far[0] && count == 3; i++)
         write_named(far[i], FAR_TOKENS, 4, 1000003);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && evaluated; i++) /* rows of three pieces */
+        write_named(rows[i], 257, 2, i == 0 ? 1 : 1000003);
     for (uint64_t number = 0; number < cases; number++)
         write_drawn(seed, number);
     locus_error error;

@@ -519,12 +519,59 @@ static void rows_of_minus_infinity(void **state) {
     }
 }
 
+static double number_at(const arrays *a, int i, locus_dtype dtype, size_t at) {
+    if (dtype == LOCUS_FLOAT32)
+        return (double)((const float *)a->data[i])[at];
+    if (dtype == LOCUS_FLOAT64)
+        return ((const double *)a->data[i])[at];
+    const uint16_t bits = ((const uint16_t *)a->data[i])[at];
+    return bits == half_of(INFINITY, dtype) ? INFINITY : bits == half_of(-INFINITY, dtype) ? -INFINITY : 0;
+}
+
+/* Every row that sees `token` of tensor `from`, in sequence `s`, is `value`. */
+static void check_infinite(const attention_world *w, const arrays *got, locus_dtype dtype, int i, size_t s, size_t at,
+                           double value) {
+    const size_t first = (of_keys(i) ? w->key_offsets : w->query_offsets)[s];
+    const size_t count = (of_keys(i) ? w->key_lengths : w->query_lengths)[s];
+    for (size_t t = 0; t < count; t++)
+        for (size_t j = (first + t) * got->row[i]; j < (first + t + 1) * got->row[i]; j++)
+            if ((of_keys(i) ? sees(w, s, at, t) : sees(w, s, t, at)) && number_at(got, i, dtype, j) != value)
+                fail_in(w, dtype, at, first + t, i, "is not the infinity that it sees");
+}
+
+/* Weights are above 0, so the sum with one infinity in it is that infinity: o where v has one, dv where do has. */
+static void infinities_stay(void **state) {
+    static const char *const specs[] = {"none", "rope + alibi"};
+    static const size_t places[] = {0, 1, 2, 33, 66, 149};
+    (void)state;
+    for (int more = 0; more < 8; more++) {
+        const locus_dtype dtype = types[more % 4];
+        attention_case test = case_of(specs[more / 4], LOCUS_MASK_CAUSAL);
+        attention_world w;
+        attention_world_make(&w, &test);
+        for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+            arrays a = arrays_make(&w, dtype);
+            const size_t at = w.key_offsets[0] + places[p], row = w.query_offsets[0] + places[p];
+            for (size_t j = 0; j < a.row[V]; j++)
+                put(&a, V, dtype, at * a.row[V] + j, INFINITY);
+            for (size_t j = 0; j < a.row[GO]; j++)
+                put(&a, GO, dtype, row * a.row[GO] + j, -INFINITY);
+            run(&w, &a, dtype);
+            check_infinite(&w, &a, dtype, O, 0, places[p], INFINITY);
+            check_infinite(&w, &a, dtype, DV, 0, places[p], -INFINITY);
+            arrays_free(&a);
+        }
+        attention_world_free(&w);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(softmax_masks),  cmocka_unit_test(softmax_sites),
-        cmocka_unit_test(decoding),       cmocka_unit_test(hidden_by_a_bias),
-        cmocka_unit_test(contextual),     cmocka_unit_test(other_kinds),
-        cmocka_unit_test(long_sequences), cmocka_unit_test(rows_of_minus_infinity),
+        cmocka_unit_test(softmax_masks),   cmocka_unit_test(softmax_sites),
+        cmocka_unit_test(decoding),        cmocka_unit_test(hidden_by_a_bias),
+        cmocka_unit_test(contextual),      cmocka_unit_test(other_kinds),
+        cmocka_unit_test(long_sequences),  cmocka_unit_test(rows_of_minus_infinity),
+        cmocka_unit_test(infinities_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

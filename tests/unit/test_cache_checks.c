@@ -548,14 +548,14 @@ static void shifts_are_checked(void **state) {
     locus_binding_destroy(&binding);
 }
 
-/* One token of one head of size 1, whose only reflection is −1. */
+/* One token of one head of size 1, whose only reflection is −1. The stride of one number is any. */
 static void a_single_number_is_shifted(void **state) {
     (void)state;
     const locus_shape size = {.heads = 1, .head_dim = 1};
     const int64_t shape[] = {1, 1, 1, 1};
     float number = 2, direction = 1;
-    const locus_tensor keys = locus_tensor_view(&number, LOCUS_FLOAT32, 3, shape),
-                       parameter = locus_tensor_view(&direction, LOCUS_FLOAT32, 4, shape);
+    locus_tensor keys = locus_tensor_view(&number, LOCUS_FLOAT32, 3, shape);
+    const locus_tensor parameter = locus_tensor_view(&direction, LOCUS_FLOAT32, 4, shape);
     locus_encoding *encoding;
     locus_binding *binding;
     locus_path *a;
@@ -565,6 +565,9 @@ static void a_single_number_is_shifted(void **state) {
     assert_int_equal(locus_path_parse(locus_binding_group(binding), "3", &a, NULL), LOCUS_OK);
     assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &keys, NULL), LOCUS_OK);
     assert_true(number == -2);
+    keys.stride[2] = 5;
+    assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &keys, NULL), LOCUS_OK);
+    assert_true(number == 2);
     locus_path_destroy(&a);
     locus_binding_destroy(&binding);
 }
@@ -575,10 +578,18 @@ static void questions_have_answers_for_everything(void **state) {
     assert_int_equal(locus_cache_length(NULL, 0), 0);
     assert_null(locus_cache_plan(NULL));
     assert_null(locus_cache_keys(NULL, 0).data);
+    assert_null(locus_cache_values(NULL, 0).data);
     cache_case c = {.spec = "rope", .dtype = LOCUS_FLOAT16, .sequences = 1, .lengths = {100}};
     cache_case_open(&c);
-    assert_null(locus_cache_values(c.cache, 1).data);
-    assert_int_equal(locus_cache_length(c.cache, 9), 0);
+    const size_t none[] = {1, 2, 9, SIZE_MAX}; /* sequences that there are not */
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        const locus_tensor views[] = {locus_cache_keys(c.cache, none[i]), locus_cache_values(c.cache, none[i])};
+        for (size_t j = 0; j < 2; j++)
+            assert_true(!views[j].data && views[j].rank == 0 && views[j].shape[0] == 0);
+        assert_int_equal(locus_cache_length(c.cache, none[i]), 0);
+    }
+    assert_non_null(locus_cache_keys(c.cache, 0).data);
+    assert_non_null(locus_cache_values(c.cache, 0).data);
     assert_int_equal(locus_cache_keys(c.cache, 0).shape[0], 0);
     const size_t rows = 2 * c.kv_heads * 100 * 8 * 2, bytes = locus_cache_bytes(c.cache);
     assert_true(bytes > rows && bytes < rows + 65536);

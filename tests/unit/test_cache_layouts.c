@@ -246,6 +246,37 @@ static void kept_rows_and_gaps_are_appended_like_others(void **state) {
 
 /* ---- re-basing ---- */
 
+/* Keys are moved 256 at a time: as many as there are at once, and one by one. */
+static void keys_move_in_pieces(void **state) {
+    enum { HEADS = 2, LENGTH = 513, DIM = 4, COUNT = HEADS * LENGTH * DIM };
+    static const int64_t lengths[] = {1, 255, 256, 257, 511, 512, LENGTH};
+    static float all[COUNT], one[COUNT];
+    locus_encoding *encoding;
+    locus_binding *binding;
+    locus_path *a;
+    const locus_shape asked = {.heads = HEADS, .head_dim = DIM};
+    (void)state;
+    assert_int_equal(locus_encoding_parse("rope", &encoding, NULL), LOCUS_OK);
+    assert_int_equal(locus_binding_create(&binding, encoding, &asked, NULL, 0, NULL), LOCUS_OK);
+    assert_int_equal(locus_path_parse(NULL, "-9", &a, NULL), LOCUS_OK);
+    for (size_t i = 0; i < COUNT; i++)
+        one[i] = (float)((i * 37) % 101) / 64 - 0.5f;
+    for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
+        const int64_t shape[] = {lengths[n], HEADS, DIM}, single[] = {1, HEADS, DIM};
+        memcpy(all, one, sizeof all);
+        const locus_tensor keys = locus_tensor_view(all, LOCUS_FLOAT32, 3, shape);
+        assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &keys, NULL), LOCUS_OK);
+        for (int64_t t = 0; t < lengths[n]; t++) {
+            const locus_tensor key = locus_tensor_view(one + t * HEADS * DIM, LOCUS_FLOAT32, 3, single);
+            assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &key, NULL), LOCUS_OK);
+        }
+        assert_memory_equal(all, one, sizeof all);
+    }
+    locus_path_destroy(&a);
+    locus_binding_destroy(&binding);
+    locus_encoding_destroy(&encoding);
+}
+
 /* A batch is moved entry by entry: as many tensors of their own would be. 300: more than one piece. */
 static void a_batch_of_keys_moves_as_its_entries(void **state) {
     (void)state;
@@ -287,8 +318,17 @@ static void a_batch_of_keys_moves_as_its_entries(void **state) {
         wrong.shape[1] = 3;
         assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_ERROR_SHAPE);
         assert_string_equal(error.message, "keys must be [tokens, 2, 8] or [sequences, 2, length, 8]");
-        wrong = batch, wrong.shape[0] = 0;
+        for (int i = 0; i < 3; i += 2) { /* no sequences, and sequences of no tokens */
+            wrong = batch, wrong.shape[i] = 0;
+            assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_OK);
+            wrong.shape[i] = -1;
+            assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_ERROR_SHAPE);
+        }
+        wrong = batch, wrong.shape[0] = (int64_t)1 << 40, wrong.shape[2] = 0; /* nobody goes through them */
         assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_OK);
+        wrong = batch, wrong.shape[0] = 0, wrong.shape[2] = (int64_t)1 << 40;
+        assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_OK);
+        assert_memory_equal(all, one, COUNT * size);
         free(numbers);
         free(all);
         free(one);
@@ -342,6 +382,7 @@ int main(void) {
         cmocka_unit_test(both_layouts_keep_and_attend_the_same),
         cmocka_unit_test(a_step_without_positions_takes_one_token_each),
         cmocka_unit_test(kept_rows_and_gaps_are_appended_like_others),
+        cmocka_unit_test(keys_move_in_pieces),
         cmocka_unit_test(a_batch_of_keys_moves_as_its_entries),
         cmocka_unit_test(what_does_not_fit_is_one_line),
     };

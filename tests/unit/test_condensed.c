@@ -212,6 +212,48 @@ static void singular_values_are_exact_beside_a_floor(void **state) {
     check_bidiagonals(true);
 }
 
+/* An element is dropped up to the tolerance times the smaller value, over √2, up to four times the smallest number, or
+ * up to rounding beside the floor; a larger one is rotated away, which shows in the rows. What stands behind the matrix
+ * does not matter. */
+static void small_elements_are_dropped(void **state) {
+    (void)state;
+    static const struct {
+        double d[2], f, floor;
+        bool dropped;
+    } cases[] = {{{1, 1}, 5.65 * EPSILON, 0, true},
+                 {{1, 1}, -5.65 * EPSILON, 0, true},
+                 {{1, 1}, 5.66 * EPSILON, 0, false},
+                 {{1, 1}, -5.66 * EPSILON, 0, false},
+                 {{0x1p-10, 1}, 5.65 * EPSILON * 0x1p-10, 0, true},
+                 {{0x1p-10, 1}, 5.66 * EPSILON * 0x1p-10, 0, false},
+                 {{1, 0x1p-10}, 5.65 * EPSILON * 0x1p-10, 0, true},
+                 {{1, 0x1p-10}, 5.66 * EPSILON * 0x1p-10, 0, false},
+                 {{1, 1}, 32 * EPSILON, 64, true},
+                 {{1, 1}, 32.01 * EPSILON, 64, false},
+                 {{0, 0}, 4 * 0x1p-1022, 0, true},
+                 {{0, 0}, 4.01 * 0x1p-1022, 0, false},
+                 {{0, 1}, 4 * 0x1p-1022, 0, true},
+                 {{0, 0}, -4.01 * 0x1p-1022, 0, false}};
+    static const double behind[] = {0, 1, 1e300};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t b = 0; b < 9; b++) {
+            double d[4] = {cases[i].d[0], cases[i].d[1], behind[b % 3], behind[b % 3]};
+            double f[4] = {cases[i].f, behind[b / 3], behind[b / 3], behind[b / 3]};
+            double *X = identity(2), *Y = identity(2), *before = identity(2);
+            const size_t bytes = locus_padded_size(2) * sizeof *X;
+            const locus_rows left = rows_of(2, X), right = rows_of(2, Y);
+            assert_true(singular_values(2, d, f, cases[i].floor, &left, &right));
+            const bool kept = memcmp(X, before, bytes) == 0 && memcmp(Y, before, bytes) == 0 && d[0] == cases[i].d[0] &&
+                              d[1] == cases[i].d[1];
+            if (kept != cases[i].dropped)
+                fail_msg("case %zu, %g and %g behind: %s", i, behind[b % 3], behind[b / 3], kept ? "dropped" : "kept");
+            assert_true(d[2] == behind[b % 3] && f[1] == behind[b / 3]);
+            free(X);
+            free(Y);
+            free(before);
+        }
+}
+
 /* LAPACK's dbdsqr promises the same accuracy; asked for vectors it iterates on the values, not on their squares. */
 static void singular_values_are_lapacks(void **state) {
     (void)state;
@@ -493,6 +535,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(singular_values_are_exact_relative_to_themselves),
         cmocka_unit_test(singular_values_are_exact_beside_a_floor),
+        cmocka_unit_test(small_elements_are_dropped),
         cmocka_unit_test(singular_values_are_lapacks),
         cmocka_unit_test(eigenvalues_are_lapacks),
         cmocka_unit_test(known_eigenvalues_are_found),

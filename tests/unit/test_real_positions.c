@@ -113,21 +113,32 @@ static void test_refused(void **state) {
                      LOCUS_ERROR_ARGUMENT);
 }
 
-/* Tables are for whole steps. */
+/* Tables are for whole steps, reflections too: of queries, of keys, and of both. */
 static void test_class_refuses(void **state) {
     (void)state;
-    const char *const specs[] = {"learned(size=8)", "relative"};
+    static const char *const specs[] = {"learned(size=8)", "relative", "algebraic(generator=householder)"};
+    static const char *const messages[] = {
+        "'learned' needs whole positions: these are real numbers",
+        "'relative' needs whole positions: these are real numbers",
+        "the generator of head 0 reflects, which needs whole positions: these are real numbers"};
     const double values[] = {0.5, 1};
-    for (size_t i = 0; i < 2; i++) {
-        rig r;
-        rig_bind(&r, specs[i], (locus_shape){.heads = 2, .head_dim = 4, .model_dim = 8}, 7);
-        locus_positions *p = real_positions(NULL, values, 2);
-        locus_error error = {0};
-        assert_int_equal(locus_plan_create(&r.plan, r.binding, p, NULL, &error), LOCUS_ERROR_POSITION);
-        assert_non_null(strstr(error.message, "whole"));
-        locus_positions_destroy(&p);
-        rig_close(&r);
-    }
+    const int64_t whole[] = {3, 4};
+    for (size_t i = 0; i < 3; i++)
+        for (int sides = 0; sides < 4; sides++) { /* keys where queries stand, real queries, real keys, both */
+            rig r;
+            rig_bind(&r, specs[i], (locus_shape){.heads = 2, .head_dim = 5, .model_dim = 8}, 7);
+            locus_positions *queries = sides == 2 ? rig_positions(whole, 2) : real_positions(NULL, values, 2);
+            locus_positions *keys = sides == 0   ? NULL
+                                    : sides == 1 ? rig_positions(whole, 2)
+                                                 : real_positions(NULL, values, 2);
+            locus_error error = {0};
+            assert_int_equal(locus_plan_create(&r.plan, r.binding, queries, keys, &error), LOCUS_ERROR_POSITION);
+            assert_null(r.plan);
+            assert_string_equal(error.message, messages[i]);
+            locus_positions_destroy(&queries);
+            locus_positions_destroy(&keys);
+            rig_close(&r);
+        }
 }
 
 /* ---- placement ---- */

@@ -873,6 +873,106 @@ static void test_too_many_pairs(void **state) {
     rig_close(&r);
 }
 
+/* ---- what is as long, and as much, as it may be ---- */
+
+enum { MOST_OPTIONS = 32, MOST_PARAMETERS = 16, MOST_TEXT = 200, MOST_NAME = 31, MOST_OPTION_NAME = 15 };
+
+typedef struct fullest {
+    char name[MOST_NAME + 2], text[MOST_TEXT + 2], option_names[MOST_OPTIONS + 1][MOST_OPTION_NAME + 2];
+    char parameter_names[MOST_PARAMETERS + 1][MOST_NAME + 2];
+    locus_option_info options[MOST_OPTIONS + 1];
+    locus_extension_parameter parameters[MOST_PARAMETERS + 1];
+    locus_encoding_description description;
+} fullest;
+
+static void fill_fullest(fullest *own) {
+    memset(own, 0, sizeof *own);
+    memset(own->name, 'n', MOST_NAME);
+    memset(own->text, 't', MOST_TEXT);
+    for (size_t i = 0; i <= MOST_OPTIONS; i++) {
+        (void)snprintf(own->option_names[i], sizeof own->option_names[i], "abcdefghijklm%02zu", i);
+        own->options[i] =
+            (locus_option_info){own->option_names[i], own->text, "1", own->text, LOCUS_OPTION_INTEGER, 1, 1, false};
+    }
+    for (size_t i = 0; i <= MOST_PARAMETERS; i++) {
+        (void)snprintf(own->parameter_names[i], sizeof own->parameter_names[i], "abcdefghijklmnopqrstuvwxyz012%02zu",
+                       i);
+        own->parameters[i] = (locus_extension_parameter){
+            sizeof *own->parameters, own->parameter_names[i], LOCUS_MAX_RANK, {0}, -1, 0, LOCUS_CONSTRAINT_NONZERO};
+        for (size_t r = 0; r < LOCUS_MAX_RANK; r++)
+            own->parameters[i].shape[r] = r % 2 ? 1 : LOCUS_EXTENT_OPTION(MOST_OPTIONS - 1);
+    }
+    own->description = plain(own->name);
+    own->description.summary = own->description.source = own->text;
+    own->description.options = own->options;
+    own->description.option_count = MOST_OPTIONS;
+    own->description.parameters = own->parameters;
+    own->description.parameter_count = MOST_PARAMETERS;
+    own->description.gradient = nothing;
+}
+
+static void test_fullest(void **state) {
+    static fullest own;
+    char learned[MOST_PARAMETERS * (MOST_NAME + 2) + 1] = "";
+    static const char *const says[] = {
+        "an encoding needs a name of 1 to 31",
+        "needs a name of 1 to 15 letters",
+        "needs a name of 1 to 31 letters",
+        "summary of 'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn' must be one line of 1 to 200 bytes",
+        "source of 'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn' must be one line of 1 to 200 bytes",
+        "needs values and meaning of one line each",
+        "needs values and meaning of one line each",
+        "says it has 33 options: give 0 to 32 of them",
+        "says it has 17 parameters: give 0 to 16 of them"};
+    (void)state;
+    for (size_t i = 0; i < MOST_PARAMETERS; i++)
+        (void)snprintf(learned + strlen(learned), sizeof learned - strlen(learned),
+                       "%sabcdefghijklmnopqrstuvwxyz012%02zu", i ? ", " : "", i);
+    for (int more = 0; more < 9; more++) { /* one too many of each */
+        char longer[MOST_TEXT + 2] = "";
+        memset(longer, 'l', MOST_TEXT + 1);
+        fill_fullest(&own);
+        own.name[MOST_NAME] = more == 0 ? 'n' : '\0';
+        own.option_names[3][MOST_OPTION_NAME] = more == 1 ? 'o' : '\0';
+        own.parameter_names[1][MOST_NAME] = more == 2 ? 'p' : '\0';
+        own.description.summary = more == 3 ? longer : own.text;
+        own.description.source = more == 4 ? longer : own.text;
+        own.options[2].meaning = more == 5 ? longer : own.text;
+        own.options[2].values = more == 6 ? longer : own.text;
+        own.description.option_count += more == 7;
+        own.description.parameter_count += more == 8;
+        refuse(&own.description, says[more]);
+    }
+    fill_fullest(&own);
+    own.parameters[0].rank = LOCUS_MAX_RANK + 1;
+    refuse(&own.description, "give 1 to 4 sizes");
+    own.parameters[0].rank = 0;
+    refuse(&own.description, "give 1 to 4 sizes");
+    fill_fullest(&own);
+    own.parameters[1].shape[0] = LOCUS_EXTENT_OPTION(MOST_OPTIONS);
+    refuse(&own.description, "has no shape");
+    own.parameters[1].shape[0] = 0;
+    refuse(&own.description, "has no shape");
+    fill_fullest(&own);
+    own.options[4].minimum = 1.5;
+    refuse(&own.description, "has no number from 1.5 to 1");
+    fill_fullest(&own);
+    rig_ok(locus_encoding_register(&own.description, error));
+    const locus_encoding_info *info = locus_encoding_registry_at(locus_encoding_registry_size() - 1);
+    assert_string_equal(info->name, own.name);
+    assert_string_equal(info->summary, own.text);
+    assert_string_equal(info->source, own.text);
+    assert_string_equal(info->learned, learned);
+    assert_int_equal(info->option_count, MOST_OPTIONS);
+    for (size_t i = 0; i < MOST_OPTIONS; i++) {
+        assert_string_equal(info->options[i].name, own.option_names[i]);
+        assert_string_equal(info->options[i].values, own.text);
+        assert_string_equal(info->options[i].meaning, own.text);
+        assert_string_equal(info->options[i].initial, "1");
+        assert_true(info->options[i].name != own.option_names[i]); /* a copy */
+    }
+}
+
 /* ---- plugins ---- */
 
 static void test_plugins(void **state) {
@@ -887,7 +987,12 @@ static void test_plugins(void **state) {
     assert_int_equal(locus_plugin_register(NULL, &failure), LOCUS_ERROR_ARGUMENT);
     assert_int_equal(locus_plugin_register(&old, &failure), LOCUS_ERROR_UNSUPPORTED);
     assert_non_null(strstr(failure.message, "built for binary interface 1 of locus, this is 2"));
-    assert_int_equal(locus_plugin_register(&empty, &failure), LOCUS_ERROR_ARGUMENT);
+    const locus_plugin none[] = {
+        empty, {LOCUS_ABI_VERSION, 0, both}, {LOCUS_ABI_VERSION, -1, both}, {LOCUS_ABI_VERSION, 2, NULL}};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        assert_int_equal(locus_plugin_register(&none[i], &failure), LOCUS_ERROR_ARGUMENT);
+        assert_string_equal(failure.message, "the plugin has no encodings");
+    }
     assert_int_equal(locus_plugin_register(&repeats, &failure), LOCUS_ERROR_ARGUMENT);
     assert_int_equal(locus_plugin_register(&takes, &failure), LOCUS_ERROR_ARGUMENT);
     assert_int_equal(locus_encoding_registry_size(), before);
@@ -954,6 +1059,7 @@ int main(void) {
                                        cmocka_unit_test(test_failing_callbacks),
                                        cmocka_unit_test(test_spoilt_numbers_are_named),
                                        cmocka_unit_test(test_too_many_pairs),
+                                       cmocka_unit_test(test_fullest),
                                        cmocka_unit_test(test_plugins),
                                        cmocka_unit_test(test_threads)};
     threads_only("test_*threads");

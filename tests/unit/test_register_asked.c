@@ -399,12 +399,24 @@ static void test_options_that_are_heard(void **state) {
         {"c", "x|y|z", "y", "a choice", LOCUS_OPTION_CHOICE, 0, 0, false},
         {"o", "off or number", "off", "a number, or none", LOCUS_OPTION_OFF_OR_NUMBER, 0, 9, false},
         {"i", "off or integer", "3", "an integer, or none", LOCUS_OPTION_OFF_OR_INTEGER, 0, 9, false},
-        {"n", "numbers", "", "numbers", LOCUS_OPTION_NUMBERS, 0, 9, false}};
+        {"n", "numbers", "", "numbers", LOCUS_OPTION_NUMBERS, 0, 9, false},
+        {"l", "a:b:…", "7:2:5", "integers", LOCUS_OPTION_LIST, 0, 9, false},
+        {"m", "a:b:…", "0.5", "numbers", LOCUS_OPTION_NUMBERS, 0, 9, false}};
     static const struct {
-        const char *spec, *heard;
-    } cases[] = {{"own-optional", "y=1;off=-1;3=3;=-1;"},
-                 {"own-optional(c=z, o=2.5, i=off, n=1:0.5)", "z=2;2.5=2.5;off=-1;1:0.5=-1,1,0.5;"},
-                 {"own-optional(c=x, o=off, i=9, n=4)", "x=0;off=-1;9=9;4=-1,4;"}};
+        const char *spec, *heard, *text;
+    } cases[] = {
+        {"own-optional", "y=1;off=-1;3=3;=-1;7:2:5=-1,7,2,5;0.5=-1,0.5;", "own-optional"},
+        {"own-optional(c=z, o=2.5, i=off, n=1:0.5)", "z=2;2.5=2.5;off=-1;1:0.5=-1,1,0.5;7:2:5=-1,7,2,5;0.5=-1,0.5;",
+         "own-optional(c=z, o=2.5, i=off, n=1:0.5)"},
+        {"own-optional(c=x, o=off, i=9, n=4, m=0.25)", "x=0;off=-1;9=9;4=-1,4;7:2:5=-1,7,2,5;0.25=-1,0.25;",
+         "own-optional(c=x, i=9, n=4, m=0.25)"},
+        {"own-optional(i=3, l=7:2:5, m=0.5)", "y=1;off=-1;3=3;=-1;7:2:5=-1,7,2,5;0.5=-1,0.5;", "own-optional"},
+        {"own-optional(l=1:2:5)", "y=1;off=-1;3=3;=-1;1:2:5=-1,1,2,5;0.5=-1,0.5;", "own-optional(l=1:2:5)"},
+        {"own-optional(l=7:3:5)", "y=1;off=-1;3=3;=-1;7:3:5=-1,7,3,5;0.5=-1,0.5;", "own-optional(l=7:3:5)"},
+        {"own-optional(l=7:2:6)", "y=1;off=-1;3=3;=-1;7:2:6=-1,7,2,6;0.5=-1,0.5;", "own-optional(l=7:2:6)"},
+        {"own-optional(l=7:2, m=0.5:0.5)", "y=1;off=-1;3=3;=-1;7:2=-1,7,2;0.5:0.5=-1,0.5,0.5;",
+         "own-optional(l=7:2, m=0.5:0.5)"},
+        {"own-optional(l=7:2:5:0)", "y=1;off=-1;3=3;=-1;7:2:5:0=-1,7,2,5,0;0.5=-1,0.5;", "own-optional(l=7:2:5:0)"}};
     locus_encoding_description optional = plain("own-optional");
     (void)state;
     optional.options = options;
@@ -416,6 +428,57 @@ static void test_options_that_are_heard(void **state) {
         scene_stand(&s, cases[i].spec, rig_positions(NULL, 2), NULL);
         assert_string_equal(heard, cases[i].heard);
         scene_close(&s);
+        locus_encoding *encoding = NULL;
+        char text[80];
+        rig_ok(locus_encoding_parse(cases[i].spec, &encoding, error));
+        assert_int_equal(locus_encoding_text(encoding, text, sizeof text), strlen(cases[i].text));
+        assert_string_equal(text, cases[i].text);
+        locus_encoding_destroy(&encoding);
+    }
+}
+
+/* 32768 numbers, and not one more. */
+static void test_longest_list(void **state) {
+    enum { MOST = 32768 };
+    static char spec[2 * MOST + 80];
+    (void)state;
+    for (size_t count = MOST; count <= MOST + 1; count++) {
+        locus_encoding *encoding = NULL;
+        locus_error failure = {.offset = -1};
+        size_t at = (size_t)snprintf(spec, sizeof spec, "own-optional(n=");
+        for (size_t i = 0; i < count; i++)
+            spec[at++] = '7', spec[at++] = i + 1 < count ? ':' : ')';
+        spec[at] = '\0';
+        const locus_status status = locus_encoding_parse(spec, &encoding, &failure);
+        assert_int_equal(status, count == MOST ? LOCUS_OK : LOCUS_ERROR_SPEC);
+        if (status == LOCUS_OK) {
+            char text[] = "a list is longer than this";
+            assert_int_equal(locus_encoding_option(encoding, 0, "n", text, sizeof text), 2 * MOST - 1);
+            assert_string_equal(text, "7:7:7:7:7:7:7:7:7:7:7:7:7:");
+        }
+        locus_encoding_destroy(&encoding);
+    }
+}
+
+/* An option's text is cut to the room that there is, and nothing behind it is written. */
+static void test_cut_texts(void **state) {
+    static const char *const specs[] = {"own-optional(n=1:2:3)", "own-optional(o=2.5)", "own-optional(c=z)"};
+    static const char *const names[] = {"n", "o", "c"}, *const texts[] = {"1:2:3", "2.5", "z"};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        const size_t length = strlen(texts[i]);
+        locus_encoding *encoding = NULL;
+        rig_ok(locus_encoding_parse(specs[i], &encoding, error));
+        for (size_t size = 0; size < length + 3; size++) {
+            char text[16], want[16];
+            memset(text, '#', sizeof text);
+            memset(want, '#', sizeof want);
+            if (size > 0)
+                (void)snprintf(want, size, "%s", texts[i]);
+            assert_int_equal(locus_encoding_option(encoding, 0, names[i], text, size), length);
+            assert_memory_equal(text, want, sizeof text);
+        }
+        locus_encoding_destroy(&encoding);
     }
 }
 
@@ -443,7 +506,9 @@ static void test_wider_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_asked_once), cmocka_unit_test(test_what_is_heard), cmocka_unit_test(test_many_places),
-        cmocka_unit_test(test_options_that_are_heard), cmocka_unit_test(test_wider_values)};
+        cmocka_unit_test(test_asked_once),   cmocka_unit_test(test_what_is_heard),
+        cmocka_unit_test(test_many_places),  cmocka_unit_test(test_options_that_are_heard),
+        cmocka_unit_test(test_longest_list), cmocka_unit_test(test_cut_texts),
+        cmocka_unit_test(test_wider_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

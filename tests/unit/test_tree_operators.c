@@ -50,12 +50,13 @@ static double *normals(size_t count, double deviation) {
 
 /* ---- positions by hand ---- */
 
-typedef enum shape { BUSH, STAR, COMB, PATH, LONE, CROWD, NOTHING } shape;
+typedef enum shape { BUSH, STAR, COMB, PATH, LONE, CROWD, FAN, HALVES, NOTHING } shape;
 
 #define GAP 3 /* unused tokens before, between and behind the two sequences */
 
 typedef struct grove {
     locus_trie *trie;
+    size_t turn;
     int64_t *values[2];
     locus_token_run runs[2][2];
     locus_placement placement;
@@ -102,6 +103,12 @@ static uint32_t place_token(grove *g, shape kind, size_t index, size_t size, siz
         return along(g, index == 0 ? size : index % 3);
     case CROWD:
         return along(g, size);
+    case FAN: /* `size` tokens on each letter */
+        return step(g, 0, (int64_t)(index / size) + 1);
+    case HALVES: /* every second one on words of two letters, the others nowhere */
+        index /= 2 * size;
+        return g->turn++ % 2 ? step(g, step(g, 0, (int64_t)(index / branches) + 1), (int64_t)(index % branches) + 1)
+                             : 0;
     case NOTHING:
         break;
     }
@@ -170,6 +177,136 @@ static void bind(bench *b) {
         fail_msg("%s", error.message);
 }
 
+/* ---- what is laid out, whatever it computes ---- */
+
+/* Entries follow one another in a level, groups by generator; passes are the tokens of all levels but the first.
+ * Returns whether the levels are so many that they are walked in double. */
+static bool check_levels(const locus_tree_layout *layout, const locus_tree_block *block) {
+    for (size_t s = 0; s < layout->sides; s++) {
+        uint64_t passes = 0;
+        for (uint32_t l = 0; l < block->levels; l++) {
+            const locus_tree_level *level = &layout->levels[block->level + l];
+            uint32_t tokens = 0;
+            assert_true(level[0].entry < level[1].entry && (l > 0) == (level[0].group < level[1].group));
+            for (uint32_t e = level[0].entry; e < level[1].entry; e++) {
+                const locus_tree_rows *rows = &layout->rows[e * layout->sides + s];
+                assert_true(rows->start == tokens && rows->own <= rows->count);
+                tokens += rows->count;
+            }
+            for (uint32_t i = level[0].group; i + 1 < level[1].group; i++)
+                assert_true(layout->groups[i].generator < layout->groups[i + 1].generator &&
+                            layout->groups[i].first < layout->groups[i + 1].first);
+            if (l == 0)
+                assert_int_equal(tokens, block->tokens[s]);
+            passes += l > 0 ? tokens : 0;
+        }
+        assert_true(passes == block->passes[s]);
+    }
+    return block->levels > LOCUS_TREE_EXACT_LEVELS + 1;
+}
+
+/* Slots of a part are its own, one for each generator and each anchor that it meets. */
+static void check_slots(const locus_tree_layout *layout, const locus_tree_chunk *chunk, const locus_tree_part *part) {
+    bool exact = false;
+    for (uint32_t b = part->block; b < part->block + part->blocks; b++) {
+        const locus_tree_block *block = &layout->blocks[b];
+        const locus_tree_level *level = &layout->levels[block->level], *last = level + block->levels;
+        exact |= check_levels(layout, block);
+        for (uint32_t i = level->group; i < last->group; i++) {
+            const locus_tree_group *group = &layout->groups[i];
+            assert_in_range(group->slot, part->slot, part->slot + part->slots - 1);
+            assert_int_equal(layout->slot_used[chunk->slot + group->slot], group->generator / 2);
+        }
+        for (uint32_t p = 0; p < level[1].entry - level[0].entry; p++) {
+            const locus_tree_piece *piece = &layout->pieces[block->piece + p];
+            if (piece->anchor == LOCUS_TREE_NONE)
+                continue;
+            assert_in_range(piece->slot, part->piece, part->piece + part->pieces - 1);
+            assert_int_equal(layout->slot_anchor[chunk->piece + piece->slot], piece->anchor);
+        }
+    }
+    for (uint32_t i = part->slot; i < part->slot + part->slots; i++)
+        for (uint32_t j = part->slot; j < i; j++)
+            assert_true(layout->slot_used[chunk->slot + i] != layout->slot_used[chunk->slot + j]);
+    for (uint32_t i = part->piece + 1; i < part->piece + part->pieces; i++)
+        assert_true(layout->slot_anchor[chunk->piece + i - 1] < layout->slot_anchor[chunk->piece + i]);
+    assert_int_equal(part->exact, exact);
+}
+
+static uint64_t work_of(const locus_tree_block *block) {
+    return 1 + block->tokens[0] + (uint64_t)block->tokens[1] + 2 * (block->passes[0] + block->passes[1]);
+}
+
+/* Slots of all tables are an eighth of the workspace, or one part's. */
+static uint64_t parts_of(const bench *b, const locus_tree_layout *layout, size_t workspace) {
+    const size_t slots = b->tree.tables * layout->used_count * b->tree.dim * b->tree.dim * sizeof(double);
+    uint64_t parts = LOCUS_TREE_PARTS;
+    for (; parts > 1 && 8 * parts * slots > workspace; parts /= 2)
+        ;
+    return parts;
+}
+
+/* Parts follow one another; each ends with the block that takes it over its share, of `most` parts. */
+static void check_parts(const locus_tree_layout *layout, const locus_tree_chunk *chunk, uint64_t most) {
+    const locus_tree_part *parts = &layout->parts[chunk->part];
+    uint32_t block = chunk->block, slots = 0, pieces = 0;
+    uint64_t total = 0, done = 0;
+    most = most < chunk->blocks ? most : chunk->blocks;
+    for (uint32_t b = 0; b < chunk->blocks; b++)
+        total += work_of(&layout->blocks[chunk->block + b]);
+    assert_true(chunk->parts <= most);
+    for (uint32_t p = 0; p < chunk->parts; p++) {
+        assert_true(parts[p].block == block && parts[p].blocks > 0 && parts[p].slot == slots &&
+                    parts[p].piece == pieces);
+        for (uint32_t b = 0; b < parts[p].blocks; b++, block++) {
+            assert_true(b == 0 || done < total * (p + 1) / most);
+            done += work_of(&layout->blocks[block]);
+        }
+        assert_true(done >= total * (p + 1) / most);
+        slots += parts[p].slots;
+        pieces += parts[p].pieces;
+        check_slots(layout, chunk, &parts[p]);
+    }
+    assert_true(block == chunk->block + chunk->blocks && slots == chunk->slots && pieces == chunk->pieces);
+}
+
+/* Blocks take all tokens in their order; of two neighbours in a chunk neither could have taken the other. */
+static void check_layout(const bench *b, const grove *g) {
+    const locus_tree_operator *op = (const locus_tree_operator *)b->op;
+    const locus_tree_layout *layout = &op->layout;
+    const locus_token_side *sides[] = {&g->placement.query, &g->placement.key};
+    const size_t each = (b->tree.tables == 1 ? b->tree.heads : 1) * (layout->sides == 1 ? 2 : 1);
+    size_t rows[2] = {0, 0}, slots = 0, pieces = 0, before = 0;
+    uint32_t block = 0, token[2] = {0, 0};
+    bool exact = false;
+    assert_int_equal(layout->sides, g->places.shared ? 1 : 2);
+    for (size_t c = 0; c < layout->chunk_count; c++) {
+        const locus_tree_chunk *chunk = &layout->chunks[c];
+        assert_int_equal(chunk->block, block);
+        for (uint32_t i = 0; i < chunk->blocks; i++, block++) {
+            const locus_tree_block *at = &layout->blocks[block];
+            size_t vectors = 0;
+            for (size_t s = 0; s < layout->sides; s++) {
+                assert_int_equal(at->token[s], token[s]);
+                token[s] += at->tokens[s];
+                vectors += at->tokens[s] * each;
+                rows[s] = at->tokens[s] > rows[s] ? at->tokens[s] : rows[s];
+            }
+            assert_true(vectors > 0 && (i == 0 || before + vectors > LOCUS_TREE_BLOCK_VECTORS));
+            before = vectors;
+        }
+        check_parts(layout, chunk, parts_of(b, layout, g->places.workspace));
+        for (uint32_t p = 0; p < chunk->parts; p++)
+            exact |= layout->parts[chunk->part + p].exact;
+        slots = chunk->slots > slots ? chunk->slots : slots;
+        pieces = chunk->pieces > pieces ? chunk->pieces : pieces;
+    }
+    assert_true(block == layout->block_count && exact == layout->exact);
+    assert_true(slots == layout->slots_most && pieces == layout->pieces_most);
+    for (size_t s = 0; s < layout->sides; s++)
+        assert_true(token[s] == sides[s]->used && rows[s] == layout->rows_most[s]);
+}
+
 static void put(bench *b, const grove *g) {
     locus_owned_release(&b->placed);
     assert_int_equal(locus_tree_place(&b->tree, &g->places, 0, &b->placed, &b->op, NULL), LOCUS_OK);
@@ -189,6 +326,7 @@ static void open_bench(bench *b, make m, const grove *g) {
     b->parameter = normals(b->elements, 0.4);
     bind(b);
     put(b, g);
+    check_layout(b, g);
 }
 
 static void close_bench(bench *b) {
@@ -539,6 +677,28 @@ static void check_gradients(bench *b, const grove *g, const locus_role *roles, s
     free(narrow);
 }
 
+static double *learned_gradients(const bench *b, const grove *g, flow *flows, size_t count, locus_dtype dtype) {
+    double *gradients = grab(b->elements, sizeof *gradients);
+    const job what = {dtype, true, false, gradients};
+    operate(b, g, flows, count, &what);
+    return gradients;
+}
+
+/* S = A − Aᵀ has no diagonal: not the smallest number there. A generator that no token takes has no gradient. */
+static void check_exact_zeros(const bench *b, const grove *g) {
+    const size_t dim = b->tree.dim, square = dim * dim, generators = b->tree.slice.generators;
+    flow f;
+    fill_flow(b, g, &f, LOCUS_ROLE_QUERY, LOCUS_FORWARD);
+    double *gradients = learned_gradients(b, g, &f, 1, LOCUS_FLOAT64);
+    for (size_t i = 0; i < b->elements; i++) {
+        const size_t generator = i / square % generators, at = i % square;
+        if (at % (dim + 1) == 0 || generator == 0 || generator + 1 == generators)
+            assert_true(gradients[i] == 0);
+    }
+    free(gradients);
+    drain(&f);
+}
+
 static void test_gradients(void **state) {
     (void)state;
     static const struct {
@@ -562,6 +722,8 @@ static void test_gradients(void **state) {
                    (make){2, cases[i].tables, cases[i].dim, cases[i].branches, 3, cases[i].learned, cases[i].generator},
                    &g);
         check_gradients(&b, &g, all_roles, cases[i].size > 1000 ? 2 : 4);
+        if (cases[i].learned == LOCUS_TREE_ORTHOGONAL && cases[i].generator != LOCUS_ORTHOGONAL_HOUSEHOLDER)
+            check_exact_zeros(&b, &g);
         close_bench(&b);
         fell(&g);
     }
@@ -569,17 +731,28 @@ static void test_gradients(void **state) {
 
 /* ---- chunks and threads ---- */
 
-static double *learned_gradients(const bench *b, const grove *g, flow *flows, size_t count, locus_dtype dtype) {
-    double *gradients = grab(b->elements, sizeof *gradients);
-    const job what = {dtype, true, false, gradients};
-    operate(b, g, flows, count, &what);
-    return gradients;
-}
-
 /* The workspace in which all matrices can just not be kept. */
 static size_t just_too_small(const bench *b) {
     const locus_tree_operator *op = (const locus_tree_operator *)b->op;
     return 4 * 16 * b->tree.tables * op->layout.anchor_count * b->tree.dim * b->tree.dim - 1;
+}
+
+/* Of all that are made one after another, none has more anchors than are asked for, about √2n of n, and two neighbours
+ * have more together. */
+static void check_chunks(const locus_tree_layout *layout) {
+    size_t anchors = 0, most = 1, largest = 0;
+    while (most * most < 2 * layout->anchor_count)
+        most++;
+    for (size_t c = 0; c < layout->chunk_count; c++) {
+        const locus_tree_chunk *chunk = &layout->chunks[c];
+        assert_int_equal(chunk->anchor, anchors);
+        assert_true(chunk->anchors <= most && (c == 0 || chunk->anchors > 0));
+        anchors += chunk->anchors;
+        largest = chunk->anchors > largest ? chunk->anchors : largest;
+    }
+    assert_int_equal(anchors, layout->anchor_count);
+    assert_int_equal(layout->anchors_most, largest);
+    assert_true(layout->chunk_count <= 2 * anchors / most + 2);
 }
 
 /* With a workspace so small that matrices are made in chunks, or hardly at all. */
@@ -599,8 +772,11 @@ static void test_chunks(void **state) {
             g.places.workspace = just_too_small(&b) >> (2 * w);
             put(&b, &g);
             const locus_tree_operator *op = (const locus_tree_operator *)b.op;
+            check_layout(&b, &g);
             if (w == 0 && kinds[k] != LONE)
                 assert_true(!op->keeps && op->layout.chunk_count > 3);
+            if (!op->keeps)
+                check_chunks(&op->layout);
             double *pieces = learned_gradients(&b, &g, flows, 2, LOCUS_FLOAT64), largest = 1;
             for (size_t i = 0; i < b.elements; i++)
                 largest = fmax(largest, fabs(whole[i]));
@@ -617,6 +793,99 @@ static void test_chunks(void **state) {
             close_bench(&b);
             fell(&g);
         }
+}
+
+/* Where a block, a chunk, a part and a tail are just full. */
+static void test_edges(void **state) {
+    static const struct {
+        shape kind;
+        size_t size, queries, keys, heads, dim, anchors;
+        bool exact;
+        uint32_t blocks, tokens[2][2]; /* of how many blocks, and what the first two hold */
+    } cases[] = {
+        {NOTHING, 0, 511, 513, 2, 4, 0, false, 2, {{511, 1}, {0, 512}}}, /* 1024 vectors */
+        {NOTHING, 0, 512, 513, 2, 4, 0, false, 3, {{512, 0}, {0, 512}}},
+        {NOTHING, 0, 513, SIZE_MAX, 2, 4, 0, false, 3, {{256}, {256}}},
+        {NOTHING, 0, 16384, 0, 2, 4, 0, false, 32, {{512}, {512}}}, /* parts of two blocks */
+        {FAN, 16, 528, 0, 2, 16, 0, false, 2, {{512}, {16}}},       /* as many vectors as a matrix costs */
+        {FAN, 17, 17, 0, 2, 16, 1, false, 1, {{17}}},
+        {FAN, 8, 8, SIZE_MAX, 2, 16, 0, false, 1, {{8}}},
+        {FAN, 9, 9, SIZE_MAX, 2, 16, 1, false, 1, {{9}}},
+        {FAN, 16, 8, 8, 2, 16, 0, false, 1, {{8, 8}}},
+        {FAN, 16, 9, 8, 2, 16, 1, false, 1, {{9, 8}}},
+        {FAN, 17, 1020, 0, 2, 16, 60, false, 2, {{512}, {508}}},
+        {HALVES, 2, 5000, 0, 8, 16, 52, false, 40, {{128}, {128}}}, /* half of the work is in the tails */
+        {LONE, LOCUS_TREE_EXACT_LEVELS, 1, 0, 1, 4, 0, false, 1, {{1}}},
+        {LONE, LOCUS_TREE_EXACT_LEVELS + 1, 1, 0, 1, 4, 0, true, 1, {{1}}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        grove g;
+        bench b;
+        plant(&g, cases[i].kind, cases[i].size, 24, cases[i].queries, cases[i].keys);
+        open_bench(&b, (make){cases[i].heads, 1, cases[i].dim, 64, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW},
+                   &g);
+        const locus_tree_layout *layout = &((const locus_tree_operator *)b.op)->layout;
+        if (layout->anchor_count != cases[i].anchors || layout->block_count != cases[i].blocks)
+            fail_msg("case %zu: %zu anchors, %zu blocks", i, layout->anchor_count, layout->block_count);
+        assert_int_equal(layout->exact, cases[i].exact);
+        for (size_t n = 0; n < 2 && n < layout->block_count; n++)
+            assert_memory_equal(layout->blocks[n].tokens, cases[i].tokens[n], sizeof cases[i].tokens[n]);
+        close_bench(&b);
+        fell(&g);
+    }
+}
+
+/* Eight anchors side by side are kept as long as their matrices take a quarter of the workspace, then go into two
+ * chunks of √16, as long as these take half of it: 3·4 matrices and two for each of 5 checkpoints. */
+static void test_full_chunks(void **state) {
+    enum { MATRIX = 4 * 4 * sizeof(double) };
+    static const struct {
+        size_t workspace, chunks;
+        uint32_t anchors[3];
+    } cases[] = {{4 * 8 * 2 * MATRIX, 1, {8}},
+                 {4 * 8 * 2 * MATRIX - 1, 3, {0, 4, 4}},
+                 {2 * 22 * MATRIX, 3, {0, 4, 4}},
+                 {2 * 22 * MATRIX - 1, 1, {0}}};
+    grove g;
+    bench b;
+    (void)state;
+    plant(&g, FAN, 20, 8, 160, 0);
+    open_bench(&b, (make){1, 1, 4, 8, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        g.places.workspace = cases[i].workspace;
+        put(&b, &g);
+        check_layout(&b, &g);
+        const locus_tree_operator *op = (const locus_tree_operator *)b.op;
+        assert_int_equal(op->layout.chunk_count, cases[i].chunks);
+        assert_int_equal(op->keeps, cases[i].chunks == 1);
+        for (size_t c = 0; c < cases[i].chunks; c++)
+            assert_int_equal(op->layout.chunks[c].anchors, cases[i].anchors[c]);
+    }
+    close_bench(&b);
+    fell(&g);
+}
+
+/* 32 blocks in 16 parts, in half of them where slots would take more than an eighth of the workspace, and so on. */
+static void test_parts_in_a_workspace(void **state) {
+    grove g;
+    bench b;
+    (void)state;
+    plant(&g, CROWD, 1, 1, 16384, 0);
+    open_bench(&b, (make){2, 1, 4, 1, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
+    const locus_tree_layout *layout = &((const locus_tree_operator *)b.op)->layout;
+    assert_int_equal(layout->used_count, 1);
+    for (uint32_t parts = LOCUS_TREE_PARTS; parts > 1; parts /= 2)
+        for (size_t less = 0; less < 2; less++) {
+            g.places.workspace = 8 * parts * 4 * 4 * sizeof(double) - less;
+            put(&b, &g);
+            check_layout(&b, &g);
+            layout = &((const locus_tree_operator *)b.op)->layout;
+            assert_true(layout->chunk_count == 1 && layout->block_count == 32);
+            assert_int_equal(layout->chunks[0].parts, less ? parts / 2 : parts);
+        }
+    close_bench(&b);
+    fell(&g);
 }
 
 static void test_threads(void **state) {
@@ -740,9 +1009,12 @@ static void test_refused_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_shape),    cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_sides),
-        cmocka_unit_test(test_gradients),      cmocka_unit_test(test_chunks),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_depth),          cmocka_unit_test(test_very_long),   cmocka_unit_test(test_bad_generator),
+        cmocka_unit_test(test_every_shape),    cmocka_unit_test(test_many_blocks),
+        cmocka_unit_test(test_sides),          cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_chunks),         cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_full_chunks),    cmocka_unit_test(test_parts_in_a_workspace),
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_very_long),      cmocka_unit_test(test_bad_generator),
         cmocka_unit_test(test_refused_memory),
     };
     threads_only("test_threads");

@@ -31,7 +31,7 @@ static bool suggest_split(const locus_algebraic_blocks *blocks, size_t dim, char
             return false;
         left -= parts[i];
     }
-    for (size_t before = left + 1; left > 0 && left < before;) { /* a unit more for each, pairs first, while it fits */
+    for (size_t before = left + 1; left < before;) { /* a unit more for each, pairs first, while it fits */
         before = left;
         for (size_t unit = 2; unit > 0; unit--)
             for (size_t i = 0; i < blocks->count; i++)

@@ -178,8 +178,7 @@ static const locus_operator_class rotary_operator_class = {
 
 /* Between whole steps there is no reflection. */
 static locus_status check_steps(const locus_rotary *rotary, const locus_placement *placement, locus_error *error) {
-    const bool reals = placement->query.reals || placement->key.reals;
-    for (size_t table = 0; reals && rotary->flip && table < rotary->tables; table++)
+    for (size_t table = 0; placement->query.reals && rotary->flip && table < rotary->tables; table++)
         if (rotary->flip[table] < rotary->dim)
             return locus_fail(error, LOCUS_ERROR_POSITION, "positions",
                               "the generator of head %zu reflects, which needs whole positions: these are real numbers",
