@@ -45,10 +45,13 @@ static locus_status read_term(lab_term *term, const char *at, size_t length, loc
         free(text);
         return lab_fail_memory(error, "a spec");
     }
-    if (locus_encoding_parse(text, &own, NULL) == LOCUS_OK)
+    const locus_status status = locus_encoding_parse(text, &own, NULL);
+    if (status == LOCUS_OK)
         term->sites = locus_encoding_sites(own);
     locus_encoding_destroy(&own);
     free(text);
+    if (status == LOCUS_ERROR_MEMORY)
+        return lab_fail_memory(error, "a spec");
     return name < length && at[name] == '(' ? read_options(term, at + name + 1, at + length - 1, error) : LOCUS_OK;
 }
 
