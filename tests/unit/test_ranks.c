@@ -7,11 +7,13 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -225,6 +227,39 @@ static void test_broken(void **state) {
         assert_int_equal(all.status[r], LOCUS_ERROR_IO);
 }
 
+/* No rank goes on before the last has come, whichever that is. */
+typedef struct gate {
+    atomic_size_t arrived;
+    size_t late, found[MOST];
+    locus_status status[MOST];
+} gate;
+
+static void gate_body(lab_ranks **ranks, void *context) {
+    gate *all = context;
+    const size_t rank = lab_ranks_rank(*ranks);
+    if (rank == all->late)
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    atomic_fetch_add(&all->arrived, 1);
+    all->status[rank] = lab_ranks_barrier(*ranks, NULL);
+    all->found[rank] = atomic_load(&all->arrived);
+    lab_ranks_close(ranks);
+}
+
+static void test_barrier(void **state) {
+    (void)state;
+    for (size_t count = 1; count <= 5; count += 2)
+        for (size_t late = 0; late < count; late++) {
+            static gate all;
+            memset(&all, 0, sizeof all);
+            all.late = late;
+            assert_int_equal(lab_ranks_threads(count, gate_body, &all, NULL), LOCUS_OK);
+            for (size_t r = 0; r < count; r++) {
+                assert_int_equal(all.status[r], LOCUS_OK);
+                assert_int_equal(all.found[r], count);
+            }
+        }
+}
+
 static void test_alone(void **state) {
     (void)state;
     float numbers[3] = {1, 2, 3};
@@ -288,9 +323,9 @@ static void test_started(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fold),       cmocka_unit_test(test_talk),   cmocka_unit_test(test_failure_is_common),
-        cmocka_unit_test(test_first_unit), cmocka_unit_test(test_broken), cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_started),
+        cmocka_unit_test(test_fold),       cmocka_unit_test(test_talk),    cmocka_unit_test(test_failure_is_common),
+        cmocka_unit_test(test_first_unit), cmocka_unit_test(test_broken),  cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_alone),      cmocka_unit_test(test_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

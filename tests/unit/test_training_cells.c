@@ -6,6 +6,7 @@
 #include "train/configuration/config.h"
 #include "unit/scratch_folder.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -46,6 +47,7 @@ static void watch(void *watcher, const lab_cell *ended) {
     stop = stop || seen->stop_soon;
     if (seen->kill_first && ended == NULL && cells[0].process > 0)
         kill(cells[0].process, SIGKILL);
+    errno = EINTR; /* what a signal leaves says nothing of the end of a pipe */
 }
 
 /* Trained in some tenths of a second. */
