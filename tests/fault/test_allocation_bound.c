@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation of encodings as the laboratory holds them fails once, one after another: parsed, bound, looked at as
- * numbers, taken apart and written again, folded, and placed by what one writes. Each failure is told as MEMORY, or what
- * comes is the same to the byte. */
+ * numbers, taken apart and written again, folded, placed by what one writes, and imported. Each failure is told as
+ * MEMORY, or what comes is the same to the byte. */
 #include "bound/acting.h"
 #include "bound/encoded.h"
 #include "bound/natural_shape.h"
@@ -9,6 +9,7 @@
 #include "bound/spec_text.h"
 #include "fold/projection.h"
 #include "io/npy.h"
+#include "io/rope_file.h"
 #include "io/safetensors.h"
 #include "unit/scratch_folder.h"
 
@@ -235,6 +236,19 @@ static locus_status fold_way(locus_error *error) {
     return status;
 }
 
+/* `place`: the configuration of a checkpoint. */
+static locus_status import_way(locus_error *error) {
+    lab_rope_config config;
+    const locus_status status = lab_rope_file_read(&config, place, error);
+    if (status == LOCUS_OK) {
+        put("%s, %s, %s, %zu, %zu\n", config.spec, config.attention, config.model_type, config.head_dim, config.length);
+        for (size_t i = 0; i < config.note_count; i++)
+            put("%s, %d\n", config.notes[i].text, config.notes[i].minor);
+    }
+    lab_rope_config_free(&config);
+    return status;
+}
+
 /* ---- one failure after another ---- */
 
 static void every_failure(locus_status (*way)(locus_error *error), long least) {
@@ -297,6 +311,8 @@ static void test_encoded(void **state) {
 
 static void test_specs(void **state) {
     (void)state;
+    spec = "rewritten";
+    place = NULL;
     every_failure(spec_way, 15);
 }
 
@@ -349,11 +365,26 @@ static void test_folds(void **state) {
     }
 }
 
+static void test_imports(void **state) {
+    (void)state;
+    static const char *const models[] = {"gemma3-4b", "gpt-oss",     "llama4-scout", "modernbert",
+                                         "smollm3",   "qwen25-yarn", "phi3-128k",    "qwen2-vl"};
+    const char *source = getenv("LOCUS_SOURCE");
+    static char path[1024];
+    spec = "imported";
+    place = path;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        snprintf(path, sizeof path, "%s/tests/cli/configs/%s.json", source != NULL ? source : LOCUS_SOURCE_DIR,
+                 models[i]);
+        every_failure(import_way, 10);
+    }
+}
+
 int main(void) {
     allocator_texts = true;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_bound), cmocka_unit_test(test_encoded),
                                        cmocka_unit_test(test_specs), cmocka_unit_test(test_places),
-                                       cmocka_unit_test(test_folds)};
+                                       cmocka_unit_test(test_folds), cmocka_unit_test(test_imports)};
     if (locus_threads_set(1) != LOCUS_OK) /* which allocation fails must not depend on how they run */
         return 1;
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
