@@ -40,8 +40,9 @@ static locus_status reserve(const lab_position_reader *r, size_t count, locus_st
 /* Skips blanks, then takes `mark` if it comes next. */
 static bool take_mark(const char **at, char mark) {
     *at += strspn(*at, " ");
-    *at += **at == mark;
-    return (*at)[-1] == mark;
+    const bool comes = **at == mark;
+    *at += comes;
+    return comes;
 }
 
 /* Digits with a point or without; no exponents, no names of numbers. */

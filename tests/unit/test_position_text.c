@@ -208,6 +208,10 @@ static void real_lists(void **state) {
          "ARGUMENT --at (0.5,1): 'seq*cycle:4' has no real-valued positions; seq and grids have"},
     };
     EXPECT(cases);
+    /* What stands before a text is not read. */
+    expect(
+        "grid:2", &"(0.5,1)"[1],
+        "ARGUMENT --at 0.5,1): not a list of real positions: write one number for each axis, as in (0.5,1),(2,-3.75)");
 }
 
 /* ---- files ---- */
