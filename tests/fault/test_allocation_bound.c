@@ -139,6 +139,64 @@ static locus_status encoded_way(locus_error *error) {
     return status;
 }
 
+/* Forward, backward and weights, over queries that are keys and values, too. */
+static locus_status attend(const lab_bound *bound, const locus_plan *plan, locus_tensor *gradients,
+                           locus_error *error) {
+    enum { TOKENS = 3, HEADS = 2, DIM = 4, ALL = TOKENS * HEADS * DIM };
+    const int64_t shape[] = {TOKENS, HEADS, DIM}, square[] = {HEADS, TOKENS, TOKENS};
+    double x[ALL], y[ALL] = {0}, gx[ALL] = {0}, sums[TOKENS * HEADS] = {0}, weights[HEADS * TOKENS * TOKENS] = {0};
+    const locus_tensor in = locus_tensor_view(x, LOCUS_FLOAT64, 3, shape),
+                       out = locus_tensor_view(y, LOCUS_FLOAT64, 3, shape),
+                       back = locus_tensor_view(gx, LOCUS_FLOAT64, 3, shape),
+                       all = locus_tensor_view(sums, LOCUS_FLOAT64, 2, shape),
+                       seen = locus_tensor_view(weights, LOCUS_FLOAT64, 3, square);
+    const locus_attention_options options = locus_attention_default();
+    const locus_attention_tensors tensors = {sizeof tensors, &in, &in, &in, &out, &all};
+    const locus_attention_gradients wanted = {
+        .size = sizeof wanted, .output = &in, .query = &back, .parameters = gradients, .parameter_count = bound->count};
+    const locus_attention_weights_call call = {.size = sizeof call, .query = &in, .key = &in, .weights = &seen};
+    for (size_t i = 0; i < ALL; i++)
+        x[i] = (double)(i * i % 7) - 3;
+    locus_status status = lab_attend(plan, &options, &tensors, NULL, error);
+    if (status == LOCUS_OK)
+        status = lab_plan_backward(plan, &options, &tensors, &wanted, NULL, error);
+    if (status == LOCUS_OK)
+        status = lab_plan_weights(plan, &options, &call, NULL, error);
+    if (status == LOCUS_OK) {
+        put_numbers(y, ALL);
+        put_numbers(gx, ALL);
+        put_numbers(weights, sizeof weights / sizeof *weights);
+        for (size_t i = 0; i < bound->count; i++)
+            put_numbers(gradients[i].data, locus_tensor_count(&gradients[i]));
+    }
+    return status;
+}
+
+static locus_status attend_way(locus_error *error) {
+    lab_bound bound = {0};
+    lab_position_list list = {0};
+    locus_positions *positions = NULL;
+    locus_plan *plan = NULL;
+    locus_tensor *gradients = NULL;
+    locus_status status = open_bound(&bound, NULL, error);
+    if (status == LOCUS_OK)
+        status = lab_position_list_parse(&list, locus_encoding_group(bound.encoding), "at", place, error);
+    if (status == LOCUS_OK)
+        status = lab_positions_one_sequence(&positions, &list, error);
+    if (status == LOCUS_OK)
+        status = lab_bound_plan(&bound, positions, NULL, NULL, &plan, error);
+    if (status == LOCUS_OK)
+        status = lab_bound_gradients(&bound, &gradients, error);
+    if (status == LOCUS_OK)
+        status = attend(&bound, plan, gradients, error);
+    lab_bound_gradients_free(&bound, &gradients);
+    locus_plan_destroy(&plan);
+    locus_positions_destroy(&positions);
+    lab_position_list_free(&list);
+    lab_bound_close(&bound);
+    return status;
+}
+
 /* Options that are there, that are not, that go; a term of another name, and one more. */
 static locus_status rewrite(lab_spec *terms, locus_error *error) {
     lab_term *first = &terms->terms[0], *more = NULL;
@@ -308,6 +366,8 @@ static void test_encoded(void **state) {
     every_failure(encoded_way, 50);
     spec = "chebyshev(site=output, size=4) + algebraic";
     every_failure(encoded_way, 50);
+    spec = "rope(learned=on) + t5(buckets=4)";
+    every_failure(attend_way, 30);
 }
 
 static void test_specs(void **state) {
