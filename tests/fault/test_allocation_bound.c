@@ -401,6 +401,16 @@ static void test_places(void **state) {
         place = i < 4 ? texts[i][1] : scratch_path(texts[i][1]);
         every_failure(places_way, 5);
     }
+    /* As many positions as there may be: there is no memory for them, and there are not too many. */
+    static const char *const most[] = {"0:1073741824", "grid:1073741824"};
+    for (size_t i = 0; i < 2; i++) {
+        lab_position_list list;
+        allocator_arm(0);
+        const locus_status status = lab_position_list_parse(&list, NULL, "at", most[i], &error);
+        allocator_disarm();
+        assert_int_equal(status, LOCUS_ERROR_MEMORY);
+        assert_string_equal(error.message, "out of memory for 1073741824 positions");
+    }
 }
 
 static void test_folds(void **state) {

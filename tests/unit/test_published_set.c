@@ -479,8 +479,7 @@ ssize_t write(int descriptor, const void *bytes, size_t count) {
     struct stat facts;
     if ((parts > 0 || failure != 0) && fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode)) {
         const int taken = parts > 0 ? most[--parts % 4] : -1;
-        if (taken < 0)
-            errno = parts > 0 || failure == 0 ? EINTR : failure;
+        errno = taken >= 0 ? 0 : parts > 0 || failure == 0 ? EINTR : failure;
         if (taken <= 0)
             return taken;
         count = count < (size_t)taken ? count : (size_t)taken;
