@@ -117,10 +117,13 @@ static void check_shapes(const lab_rope_source *source, const locus_pattern *pat
 static char *canonical(const lab_rope_source *source, const char *text) {
     locus_error own = {.offset = -1};
     locus_pattern *pattern = NULL;
-    if (locus_pattern_parse(text, &pattern, &own) != LOCUS_OK) {
+    const locus_status status = locus_pattern_parse(text, &pattern, &own);
+    if (status == LOCUS_ERROR_MEMORY)
+        lab_rope_fail_memory(source, "a spec");
+    else if (status != LOCUS_OK)
         lab_rope_fail(source, "cannot be said as a spec: %s", own.message);
+    if (status != LOCUS_OK)
         return NULL;
-    }
     check_shapes(source, pattern);
     const size_t size = locus_pattern_text(pattern, NULL, 0) + 1;
     const bool good = !lab_rope_failed(source);
