@@ -630,6 +630,14 @@ tiny="--train-samples 4 $few"
     says reproduce table1 --budget quick --columns copy-scaled --rows rope --seeds 1 --no-page --quiet
     grep -v '^| this file by' runs/reproduce-table1-quick-copy-scaled-rope.md
     rm -r runs/reproduce-table1-quick-copy-scaled-rope.*
+    for end in md html json; do
+        mkdir runs/reproduce-table1-quick-copy-scaled-rope.$end # stands in a file's place
+        run reproduce table1 --budget quick --columns copy-scaled --rows rope --seeds 1 --quiet
+        tail -n 1 .out/stdout
+        cat .out/stderr
+        printf '[%d]\n' "$status"
+        rm -r runs/reproduce-table1-quick-copy-scaled-rope.*
+    done
     says reproduce table1 --columns copy --rows rope --seed 2 --sbatch
     says reproduce table1 --columns copy --rows rope --parallel --store 'a b/locus.db'
 

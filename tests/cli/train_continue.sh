@@ -78,7 +78,9 @@ refuses 2 "'copy-first' is the run that this one goes on from" "$locus" train --
 # shellcheck disable=SC2086
 "$locus" train --task copy $tiny --length 5 --symbols 6 --schedule constant --steps 40 --keep-optimizer --rate 3e-3 --name other-first ||
     fail "another parent"
-"$locus" train --continue other-first --steps 40 --name other-second --threads 1 --quiet || fail "another child"
+"$locus" train --continue other-first --steps 40 --name other-second --checkpoint-every-minutes 2 --threads 1 --quiet || fail "another child"
+"$locus" runs show other-second --json | grep -q '"checkpoint_seconds":[[:space:]]*120' &&
+    "$locus" runs show killed --json | grep -q '"checkpoint_seconds":[[:space:]]*0,' || fail "how often checkpoints are written is lost"
 [ "$("$locus" runs show copy-second --json | grep -c continued_from)" = 1 ] || fail "the parent is no part of the configuration"
 [ "$("$locus" runs show copy-second --json | grep -o '"continued_from":[^,}]*')" != \
     "$("$locus" runs show other-second --json | grep -o '"continued_from":[^,}]*')" ] || fail "two parents are told as one"
@@ -114,3 +116,11 @@ edit "config = replace(config, '{', '{\"numerics\":9,')" || fail "another arithm
 refuses 1 "'copy-first' was trained by a version whose arithmetic differs" go_on
 edit "state = 2" || fail "a run that is not done"
 refuses 1 "'copy-first' is stopped, not done: its own command goes on with it" go_on
+refuses 1 "the run 'copy-first' is not finished: only finished runs are exported" "$locus" runs export copy-second copy-first -o x.json \
+    --store edited/locus.db
+# What another program may have written: tasks that are not there, names that are no folder's.
+edit "task = 'copied'" || fail "another task"
+refuses 1 "the run 'copy-first' is of the task 'copied', which this version does not have" "$locus" eval copy-first --store edited/locus.db
+edit "task = 'copy', state = 1, name = '../first'" || fail "another name"
+refuses 1 "the state of '../first' cannot be found" "$locus" train --continue ../first --steps 5 --store edited/locus.db
+refuses 1 "the parameters of '../first' cannot be found" "$locus" train --task copy --encoding rope --init-from ../first --store edited/locus.db
