@@ -86,6 +86,7 @@ tiny="--train-samples 4 $few"
     says import-rope gemma.json --attention
     says import-rope none.json
     says import-rope words.txt
+    says import-rope llama.json words.txt
 
     says data --help
     says --help
@@ -349,7 +350,11 @@ tiny="--train-samples 4 $few"
     says fold 'rope(values=on)' --query reals.npy --key reals.npy --value flat.npy --out-projection flat.npy --heads 1 --head-dim 2 -o x.safetensors
     says fold 'roper' --query bias.npy --key bias.npy --value bias.npy --out-projection wide.npy --heads 1 --head-dim 2 -o x.safetensors
     says check 'shiv-quirk(depth=4, k=4)' --heads 6 --head-dim 2
+    says check rope --heads 0
+    says check none
+    says check rope --head-dim 3
     says fold rope --to algebraic --heads 2 --head-dim 4 -o x.safetensors --params none.safetensors
+    says fold rope --heads 2 --head-dim 4 -o x.safetensors --to algebraic --json
 
     says plot group seq
     says plot group seq -o x.gif
@@ -379,6 +384,22 @@ tiny="--train-samples 4 $few"
     says plot attention words --store t/locus.db -o x.svg --input '1 9'
     says plot attention words --store t/locus.db -o x.svg --sample 9
     says plot attention trees --store t/locus.db -o x.svg --input '(1 2 3)'
+    says plot curves 1 nobody -o x.svg
+    says plot lengths 1 -o x.svg
+    says plot group seq --to 1 -o x.svg
+    says plot group seq -o gone/x.svg
+    says plot similarity sinusoidal --positions 0:3 --origin 0 --dim 4 -o gone/x.svg
+    says plot similarity alibi --positions 0:3 --origin x --dim 4 -o gone/x.svg
+    says plot spectrum sinusoidal -o x.svg
+    says plot spectrum rope -o gone/x.svg
+    says plot spectrum rope --head-dim 3 -o x.svg
+    says plot table rope --dim 4 -o x.svg --positions 0:3
+    says plot table sinusoidal --dim 4 -o gone/x.svg --positions 0:3
+    says plot table 'chebyshev(site=output)' --dim 4 -o gone/x.svg --positions 0:3
+    says plot frequencies rope rope rope rope rope rope rope rope -o gone/x.svg
+    says plot frequencies rope alibi -o x.svg
+    says plot frequencies rope --head-dim 3 -o x.svg
+    says plot similarity
     says plot attention words --store t/locus.db -o x.svg --input zero.txt
     says plot attention words --store t/locus.db -o x.svg --sample 0
     says plot attention words --store t/locus.db -o x.gif --input 1
@@ -438,6 +459,24 @@ tiny="--train-samples 4 $few"
     says data get everything
     says data get cifar10 --to ''
     says data get cifar10 --from nowhere.tar.gz --to gone
+    says data inspect pairs -n 3 --data words.txt
+    says data inspect classify --seed 3 --data labels.tsv
+    says data inspect classify --data labels.tsv
+    says data inspect classify --data labels.tsv --set test --json
+    says data make classify --data labels.tsv -o -
+    says data make copy -n 0 -o -
+    says data make copy -n 1 --length 3 --set test --seed 9 -o -
+    says data make text --train-text words.txt --vocabulary 1 -o made
+    says data make text --train-text words.txt --vocabulary 256 -o made --quiet
+    says data make cifar10 -o x.png --image 1 --data nowhere
+    says data inspect copy -n 1 --show 2 --length 3
+    says data inspect copy -n 3 --show 2 --length 3
+    says data inspect tree-copy -n 2 --depth 1001
+    says data make tree-copy -n 2 --depth 1001 -o -
+    says data inspect none.jsonl --show 0
+    says data inspect words
+    says data get listops
+    says data get classify
 
     says train
     says train --task copy
@@ -497,6 +536,8 @@ tiny="--train-samples 4 $few"
     says eval words --store t/locus.db --lengths 2000000
     says eval words --store t/locus.db --data here
     says eval sums --store t/locus.db --lengths 19
+    says eval words --store t/locus.db --n 0
+    says eval words --store t/locus.db --greedy-samples -1
     says eval endless --store t/locus.db --set train
     says eval '' --store t/locus.db
     says eval labels --store t/locus.db
@@ -518,6 +559,15 @@ tiny="--train-samples 4 $few"
     says generate sums --store t/locus.db --prompt x
     says generate sums --store t/locus.db --prompts none.txt
     says generate sums --store t/locus.db --length 3
+    says generate words --store t/locus.db -n 0
+    says generate words --store t/locus.db --input '1 2 x'
+    says generate words --store t/locus.db --input 1 --length 3
+    says generate sums --store t/locus.db --top-p 1.5
+    says generate sums --store t/locus.db --prompt 1 --seed 1
+    says generate sums --store t/locus.db --prompt 1 --temperature 0 --top-p 0.5
+    says generate sums --store t/locus.db --prompts zero.txt
+    says generate sums --store t/locus.db --prompts empty.npy
+    says generate sums --store t/locus.db --prompt 1 --tokens 0
 
     says compare
     says compare --task copy,tree-copy --seeds 2 --list
@@ -685,9 +735,21 @@ tiny="--train-samples 4 $few"
     says runs import t/locus.db --store u/locus.db
     says runs import t/locus.db --store u/locus.db
     says runs import words.txt
+    says runs diff 1 2 3
+    says runs export 1 --store t/locus.db
+    says runs import t/none.db
+    says runs import recorded.json recorded.json
+    says runs import recorded.json none.json
+    says runs --format nothing
+    says runs show 1 --format tensorboard
+    says runs export 1 --format tensorboard -o board
+    says runs export 1 2 --format csv -o gone/x
     says runs everything
     says runs --store none/locus.db
     says report --task nothing
+    says report --setup code --format csv
+    says report --json --task nothing
+    says report -o gone/x.html
     says report --store none/locus.db
     says bench what
     says bench aply
