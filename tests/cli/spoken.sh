@@ -294,6 +294,16 @@ tiny="--train-samples 4 $few"
     attends --grad-dir d --grad-output wide.npy
     attends --grad-output q.npy
     attends --weights w.npy
+    # The longest folders that the results have room in, and longer ones.
+    dots=$(printf '%500s' '' | sed 's: :./:g')
+    for name in dd ddd; do
+        run fold rope --heads 2 --head-dim 4 -o "$(printf '%.986s' "$dots")$name"
+        printf '%s [%d]\n' "$(grep -o '.\{30\}$' .out/stderr)" "$status"
+    done
+    for name in ddd dddd; do
+        run attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --grad-output q.npy --grad-dir "$dots$name"
+        printf '%s [%d]\n' "$(grep -o '.\{30\}$' .out/stderr)" "$status"
+    done
 
     says fold rope
     says fold rope --heads 2
@@ -399,6 +409,11 @@ tiny="--train-samples 4 $few"
     says plot frequencies rope rope rope rope rope rope rope rope -o gone/x.svg
     says plot frequencies rope alibi -o x.svg
     says plot frequencies rope --head-dim 3 -o x.svg
+    # The longest names that stand beside a curve.
+    for digits in 12345 123456; do
+        run plot frequencies 'rope(base=12345, scaling=yarn, factor=8, original=4096) + sinusoidal(base=54321.'$digits') + learned(size=12345, deviation=0.5) + t5(buckets=64) + alibi(scaled=on)' -o x.svg
+        grep -o '>rope(.*<' x.svg
+    done
     says plot similarity
     says plot attention words --store t/locus.db -o x.svg --input zero.txt
     says plot attention words --store t/locus.db -o x.svg --sample 0

@@ -108,9 +108,10 @@ refuses 1 "'own' cannot be gone on with: .*state.safetensors" "$locus" train --c
 refuses 2 "data says where they are" "$locus" train --continue patient --steps 5
 refuses 1 "'patient' ended because it got no better for long" "$locus" train --continue patient --steps 5 --data labels.tsv
 cp -R runs edited
+# edit COLUMN = VALUE… [NAME]: of that run, copy-first if none is named
 edit() { "${LOCUS_PYTHON:-python3}" -c 'import sqlite3, sys
 with sqlite3.connect("edited/locus.db") as store:
-    assert store.execute("UPDATE run SET " + sys.argv[1] + " WHERE name = ?", ("copy-first",)).rowcount == 1' "$1"; }
+    assert store.execute("UPDATE run SET " + sys.argv[1] + " WHERE name = ?", (sys.argv[2],)).rowcount == 1' "$1" "${2-copy-first}"; }
 go_on() { "$locus" train --continue copy-first --steps 5 --store edited/locus.db --checkpoint-every-minutes 2 --name more; }
 edit "config = replace(config, '{', '{\"numerics\":9,')" || fail "another arithmetic"
 refuses 1 "'copy-first' was trained by a version whose arithmetic differs" go_on
@@ -124,3 +125,12 @@ refuses 1 "the run 'copy-first' is of the task 'copied', which this version does
 edit "task = 'copy', state = 1, name = '../first'" || fail "another name"
 refuses 1 "the state of '../first' cannot be found" "$locus" train --continue ../first --steps 5 --store edited/locus.db
 refuses 1 "the parameters of '../first' cannot be found" "$locus" train --task copy --encoding rope --init-from ../first --store edited/locus.db
+
+# How far trainings are that are not done.
+cell=$("$locus" compare --task copy --encodings rope --list --format csv | sed -n '2s/.*not begun,\([^,]*\),.*/\1/p')
+edit "name = '$cell', state = 0, steps_done = 7, steps_total = 9" ../first || fail "a run that is begun"
+listed() { "$locus" compare --task copy --encodings rope --list --store edited/locus.db | grep -q "  $1  " || fail "the list does not say '$1'"; }
+listed 'begun, not finished, at step 7 of 9'
+edit "state = 2" "$cell" && listed 'stopped at step 7 of 9'
+edit "state = 3" "$cell" && listed 'failed at step 7 of 9'
+edit "state = 1" "$cell" && listed 'done'
