@@ -553,6 +553,25 @@ tiny="--train-samples 4 $few"
     says eval sums --store t/locus.db --lengths 19
     says eval words --store t/locus.db --n 0
     says eval words --store t/locus.db --greedy-samples -1
+    # shellcheck disable=SC2086
+    run train --task tree-copy --encoding 'shiv-quirk(depth=2, k=2)' --depth 4 ${tiny%--quiet} --dim 24 --store p/locus.db --name cut
+    sed -n -e '1,2p' -e '/^note/p' -e 's/^\(2 steps in\) .*, \(.* parameters\), peak .*/\1 TIME, \2/p' .out/stdout
+    # shellcheck disable=SC2086
+    run train --task copy --encoding rope --length 3 --length-deviation 0 --symbols 1 --rate 0.02 ${tiny%--quiet} --batch 4 --steps 30 \
+        --evaluate-every 5 --store p/locus.db --name learnt
+    cp .out/stdout learnt
+    run runs show learnt --store p/locus.db --json
+    sed -n "s/ $(sed -n 's/.*"steps_to_99":[^0-9]*\([1-9][0-9]*\).*/\1/p' .out/stdout) steps$/ N steps/p" learnt
+    for sizes in '' '--depths 2,5,6' '--depths 1' '--depths 5 --quiet'; do
+        # shellcheck disable=SC2086
+        run eval cut --store p/locus.db $sizes
+        cat .out/stderr
+    done
+    for quiet in '' --quiet; do
+        # shellcheck disable=SC2086
+        run generate cut --store p/locus.db --input '(11 1 (12 2 (13 3 4)))' $quiet
+        cat .out/stderr
+    done
     says eval endless --store t/locus.db --set train
     says eval '' --store t/locus.db
     says eval labels --store t/locus.db
