@@ -671,6 +671,8 @@ tiny="--train-samples 4 $few"
     compares rope,none 2,1
     compares 'rope,learned(size=1)' 2
     compares 'learned(size=1),learned(size=2)' 2,1
+    # shellcheck disable=SC2086
+    says compare --task copy --length 4 --symbols 5 --encodings 'learned(size=1),none' --seeds 2 $tiny --store c/locus.db --only 1,3,4
     says compare --task copy --length 4 --symbols 5 --encodings rope,t5 $tiny --store c/locus.db --list
     says compare --task cifar10,text --data here --list
     says compare --task copy --encodings rope --parallel
@@ -724,6 +726,21 @@ tiny="--train-samples 4 $few"
     done
     says reproduce table1 --columns copy --rows rope --seed 2 --sbatch
     says reproduce table1 --columns copy --rows rope --parallel --store 'a b/locus.db'
+    # What a table's files are called.
+    copies=$(printf 'copy,%.0s' $(seq 22))
+    for asked in '--setup code' '--decay off' '--decay both' '--embedding-init scaled' '--embedding-init unit' '--embedding-init both' \
+        --factors '--precision bf16' '--seed 1 --columns copy,reverse --rows rope' "--columns ${copies}repeat" "--columns ${copies}reverse"; do
+        # shellcheck disable=SC2086
+        run reproduce table1 $asked --parallel
+        grep -o 'reproduce-table1[^ ]*-parts' .out/stdout | sort -u
+    done
+    for asked in 'table2 --tree-paths own' 'table2 --tree-paths next' 'table2 --tree-paths code' 'table3 --more --budget quick' \
+        'roper --drop-worst --more'; do
+        # shellcheck disable=SC2086
+        run reproduce $asked --parallel
+        grep -o 'reproduce-[^ ]*-parts' .out/stdout | sort -u
+        cat .out/stderr
+    done
 
     says runs --task copy
     says runs --task copy --encoding rope --format csv
@@ -778,6 +795,12 @@ tiny="--train-samples 4 $few"
     says runs show 1 --format tensorboard
     says runs export 1 --format tensorboard -o board
     says runs export 1 2 --format csv -o gone/x
+    says runs delete 99 first
+    says runs delete first 99
+    says runs note 99 text
+    says runs note first 'two' words
+    says runs rename 99 second
+    says runs rename first second third
     says runs everything
     says runs --store none/locus.db
     says report --task nothing

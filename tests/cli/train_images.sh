@@ -37,6 +37,7 @@ told_epochs() {
         before = $3
     }' curves.csv err >difference || fail "epochs of $1: $(cat difference curves.csv)"
 }
+grep -q '^cifar10 · algebraic(group=grid:2) · budget custom · set-up paper · seed 0$' train.txt || fail "what is trained: $(cat train.txt)"
 told_epochs first 8
 # An epoch that takes longer than it is between two looks is told once all the same.
 # shellcheck disable=SC2086
