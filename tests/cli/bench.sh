@@ -106,4 +106,14 @@ refuses 1 'learned' bench attention --encodings none,learned --lengths 16
 refuses 1 'learned' bench apply --encodings none,learned --tokens 16
 # A step has embeddings for it to act on.
 works bench step --encodings 'learned(size=64)' --repeat 1 --threads 1
+# What only the measuring finds: its line and status, and no part of a result.
+for form in text json; do
+    run bench step --encodings 'learned(size=1)' --repeat 1 --threads 1 --format $form
+    [ "$status" -eq 1 ] && grep -q '^locus: position 1 of token 1 is outside the learned table of 1 rows' .out/stderr ||
+        complain "a step that cannot be placed, as $form (exit $status)"
+    ! grep -q -e '[{[]' -e '^training step' .out/stdout || complain "a step that cannot be placed prints a result as $form"
+done
+# The shortest.
+works bench attention --lengths 1 --encodings none --heads 1 --head-dim 1 --repeat 1 --threads 1
+prints '^none  *1 '
 finish
