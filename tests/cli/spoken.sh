@@ -620,7 +620,9 @@ tiny="--train-samples 4 $few"
     says compare --task copy --encodings rope --vary zzzzzzzz=1
     says compare --task copy --encodings rope --vary rate=1,,2
     says compare --task copy --encodings rope --vary rate=1,1
+    says compare --task copy --encodings rope --vary rate=1,2,2
     says compare --task copy --encodings rope --vary rate=1 --vary rate=2
+    says compare --task copy --encodings rope --vary rate=1 --vary layers=1 --vary layers=2
     says compare --task copy --encodings rope --vary rate=1 --rate 2
     says compare --task copy --encodings rope --vary lengths=1
     says compare --task copy --encodings rope --vary rate=x
