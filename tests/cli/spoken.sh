@@ -690,6 +690,16 @@ tiny="--train-samples 4 $few"
     says reproduce --from $table.json --seeds 2
     says reproduce --from $table.json -o page.html --check
     says reproduce --from $table.json -o page.html
+    says reproduce --from $table.json -o gone/page.html
+    says reproduce --from $table.json -o page.html --json
+    mv $table.md kept.md
+    mkdir $table.md
+    run reproduce --from $table.json
+    cat .out/stderr
+    printf '[%d]\n' "$status"
+    says reproduce --from $table.json --check
+    rmdir $table.md
+    mv kept.md $table.md
     says reproduce table1 --check
     says reproduce table1 -o page.html
     says reproduce roper --budget smoke --columns text-loss --data nowhere
