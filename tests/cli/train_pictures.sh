@@ -45,6 +45,13 @@ trained=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.]*\).*/\1/p' ow
 "$locus" eval own --test all | grep -q '^test *62 ' || fail "eval of another folder"
 "$locus" eval own all/red/03.ppm all/green/21.png >said 2>err || fail "eval of pictures: $(cat err)"
 grep -qE '^all/red/03.ppm +(red|green|blue) [0-9.]+ %' said || fail "eval of pictures: $(cat said)"
+# Of two classes there is no third.
+mkdir two && cp -R all/red all/blue two
+# shellcheck disable=SC2086
+"$locus" train --task images --data two --encoding none $tiny --epochs 1 --name two --store two.db --quiet || fail "two classes"
+"$locus" eval two all/red/03.ppm --store two.db >said || fail "a picture of two classes"
+grep -qE '^all/red/03.ppm +(red [0-9.]+ %  +blue|blue [0-9.]+ %  +red) [0-9.]+ %  +–$' said || fail "a picture of two classes: $(cat said)"
+"$locus" eval two all/red/03.ppm --store two.db --json >said && [ "$(grep -c '"probability"' said)" = 2 ] || fail "two classes: $(cat said)"
 # Other sides: the trained one scores as the test set does; the larger one has more places, which a table may not have.
 "$locus" eval own --data all --sides 11,20 >sides 2>err || fail "sides: $(cat err)"
 "$locus" eval own --data all >test
