@@ -8,6 +8,7 @@
 #include "task/problem.h"
 #include "task/task_class.h"
 #include "task/tree_task.h"
+#include "train/configuration/config.h"
 #include "train/feed/batch.h"
 #include "train/feed/feed.h"
 #include "train/feed/sequence_feed.h"
@@ -297,6 +298,20 @@ static locus_status expressions_way(const way *how, locus_error *error) {
     return status;
 }
 
+/* What follows from an encoding's text: nothing else follows for want of memory. */
+static locus_status text_way(const way *how, locus_error *error) {
+    lab_train_config config = {.encoding = how->encoding, .model.position_scale = LAB_POSITIONS_SQRT_DIM};
+    size_t least;
+    locus_status status = lab_config_settle(&config, error);
+    if (status == LOCUS_OK) {
+        assert_int_equal(config.model.position_scale, LAB_POSITIONS_AS_THEY_ARE);
+        status = lab_spec_least(how->encoding, "rope", "original", &least, error);
+    }
+    if (status == LOCUS_OK)
+        assert_int_equal(least, 7);
+    return status;
+}
+
 /* ---- one failure after another ---- */
 
 typedef locus_status way_function(const way *how, locus_error *error);
@@ -367,6 +382,13 @@ static void test_expressions(void **state) {
     more_failures(expressions_way, &(way){.encoding = "shiv-quirk(k=3, depth=3)"});
 }
 
+static void test_texts(void **state) {
+    (void)state;
+    every_failure(
+        text_way,
+        &(way){.encoding = "rope(scaling=yarn, factor=4, original=9) / rope(scaling=yarn, factor=4, original=7)"});
+}
+
 /* A chance of 0 says nothing of memory: the most common of many tokens is counted without any. */
 static void test_chance(void **state) {
     (void)state;
@@ -382,7 +404,7 @@ static void test_chance(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoders),    cmocka_unit_test(test_images),
                                        cmocka_unit_test(test_trees),       cmocka_unit_test(test_problems),
-                                       cmocka_unit_test(test_expressions), cmocka_unit_test(test_chance),
-                                       cmocka_unit_test(test_maps)};
+                                       cmocka_unit_test(test_expressions), cmocka_unit_test(test_texts),
+                                       cmocka_unit_test(test_chance),      cmocka_unit_test(test_maps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
