@@ -57,6 +57,12 @@ grep -qE '^all/red/03.ppm +(red [0-9.]+ %  +blue|blue [0-9.]+ %  +red) [0-9.]+ %
 "$locus" eval own --data all >test
 [ "$(sed -n 's/^test:11 *//p' sides)" = "$(sed -n 's/^test *//p' test)" ] || fail "side 11 is another test set: $(cat sides test)"
 grep -q '^test:20 ' sides && "$locus" runs show own | grep -q '"test:20":{[^}]*"accuracy":' || fail "side 20 is not kept: $(cat sides)"
+# A side's scores are those of the run's own parameters: two trainings that differ in nothing but their seeds have others.
+# shellcheck disable=SC2086
+"$locus" train --task images --data all --encoding 'algebraic(group=grid:2)' $tiny --seed 1 --name reseeded --store seeds.db --quiet ||
+    fail "train: another seed"
+"$locus" eval reseeded --data all --sides 20 --store seeds.db >others || fail "sides of another run"
+[ "$(grep '^test:20 ' sides)" != "$(grep '^test:20 ' others)" ] || fail "side 20 of two runs is the same: $(cat sides others)"
 "$locus" plot lengths own -o sides.svg && grep -q '>trained<' sides.svg && grep -q '>side of the test pictures, pixels<' sides.svg ||
     fail "sides are not drawn"
 refuses 1 "image_side is 4: it must be between 5" "$locus" eval own --data all --sides 4
