@@ -3,6 +3,7 @@
  * told as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. */
 #include "model/architecture.h"
 #include "model/attention_maps.h"
+#include "ranks/ranks_threads.h"
 #include "sanitized.h"
 #include "task/listops/listops.h"
 #include "task/problem.h"
@@ -389,6 +390,27 @@ static void test_texts(void **state) {
         &(way){.encoding = "rope(scaling=yarn, factor=4, original=9) / rope(scaling=yarn, factor=4, original=7)"});
 }
 
+static void close_rank(lab_ranks **ranks, void *context) {
+    atomic_fetch_add((atomic_int *)context, 1);
+    lab_ranks_close(ranks);
+}
+
+/* All of them run, or none. */
+static void test_ranks(void **state) {
+    (void)state;
+    bool failed = true;
+    for (long point = 0; failed; point++) {
+        locus_error error = {0};
+        atomic_int ran = 0;
+        allocator_arm(point);
+        const locus_status status = lab_ranks_threads(4, close_rank, &ran, &error);
+        failed = allocator_disarm();
+        assert_int_equal(status, failed ? LOCUS_ERROR_MEMORY : LOCUS_OK);
+        assert_int_equal(ran, failed ? 0 : 4);
+        assert_true(point < 100);
+    }
+}
+
 /* A chance of 0 says nothing of memory: the most common of many tokens is counted without any. */
 static void test_chance(void **state) {
     (void)state;
@@ -402,9 +424,9 @@ static void test_chance(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoders),    cmocka_unit_test(test_images),
-                                       cmocka_unit_test(test_trees),       cmocka_unit_test(test_problems),
-                                       cmocka_unit_test(test_expressions), cmocka_unit_test(test_texts),
-                                       cmocka_unit_test(test_chance),      cmocka_unit_test(test_maps)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_decoders), cmocka_unit_test(test_images),      cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_problems), cmocka_unit_test(test_expressions), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_chance),   cmocka_unit_test(test_maps),        cmocka_unit_test(test_ranks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
