@@ -73,6 +73,7 @@ static const call calls[] = {
 #ifdef SYS_open
     {"open", SYS_open, {EMFILE, EIO, ENOSPC, EINTR, EACCES}, false},
     {"stat", SYS_stat, {EIO, EACCES}, false},
+    {"access", SYS_access, {EIO, EACCES}, false},
     {"mkdir", SYS_mkdir, {ENOSPC, EIO, EACCES}, false},
     {"rename", SYS_rename, {EIO, ENOSPC}, false},
     {"unlink", SYS_unlink, {EIO, EACCES}, true},
