@@ -2,6 +2,7 @@
 /* Pictures that rsvg-convert draws, and those that it does not finish. */
 #define _GNU_SOURCE 1 /* O_TMPFILE */
 #include "figures/svg_file.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,6 +30,23 @@ static void fake(const char *commands) {
     scratch_write("rsvg-convert", text, (size_t)length);
     assert_int_equal(chmod(scratch_path("rsvg-convert"), 0755), 0);
 }
+
+static bool only_named; /* as on a file system that has no files without names */
+
+#ifdef O_TMPFILE
+/* Stands in the C library's place. */
+int open(const char *path, int flags, ...) {
+    va_list values;
+    va_start(values, flags);
+    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(values, mode_t) : 0;
+    va_end(values);
+    if (only_named && (flags & O_TMPFILE) == O_TMPFILE) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return openat(AT_FDCWD, path, flags, mode);
+}
+#endif
 
 static size_t open_files(void) {
     size_t count = 0;
@@ -160,6 +178,39 @@ static void its_files_have_no_names(void **state) {
     assert_int_equal(facts.st_mtime, 1000000);
 }
 
+/* Where every file has a name, those here lose it at once, whatever their number: without a standard input it is 0. */
+static void names_are_taken_away(void **state) {
+    (void)state;
+    const char *folder = getenv("TMPDIR"), *path = getenv("PATH");
+    char folders[4096], paths[4096], own[512];
+    snprintf(folders, sizeof folders, "%s", folder == NULL ? "" : folder);
+    snprintf(paths, sizeof paths, "%s", path == NULL ? "" : path);
+    snprintf(own, sizeof own, "%s", scratch_path("named"));
+    fake(LISTENS PNG);
+    assert_int_equal(mkdir(own, 0700), 0);
+    assert_int_equal(setenv("PATH", scratch_path(""), 1) + setenv("TMPDIR", own, 1), 0);
+    for (int closed = 0; closed < 2; closed++) {
+        locus_error error = {0};
+        const size_t before = open_files();
+        const int input = fcntl(STDIN_FILENO, F_DUPFD, 100);
+        assert_true(input >= 0);
+        if (closed)
+            close(STDIN_FILENO);
+        only_named = true;
+        const locus_status status = lab_svg_write(svg, strlen(svg), scratch_path("p.png"), &error);
+        only_named = false;
+        assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+        close(input);
+        if (status != LOCUS_OK)
+            fail_msg("%s", error.message);
+        assert_int_equal(unlink(scratch_path("p.png")), 0);
+        assert_int_equal(open_files(), before);
+    }
+    assert_int_equal(folder == NULL ? unsetenv("TMPDIR") : setenv("TMPDIR", folders, 1), 0);
+    assert_int_equal(setenv("PATH", paths, 1), 0);
+    assert_int_equal(rmdir(own), 0); /* it is empty */
+}
+
 /* An SVG needs nobody, and stands as it is. */
 static void an_svg_is_written_as_it_is(void **state) {
     (void)state;
@@ -188,9 +239,13 @@ static void a_broken_svg_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_whole_pictures_are_taken),       cmocka_unit_test(what_cannot_be_started_is_told),
-        cmocka_unit_test(a_folder_that_is_too_long_gives_way), cmocka_unit_test(its_files_have_no_names),
-        cmocka_unit_test(an_svg_is_written_as_it_is),          cmocka_unit_test(a_broken_svg_is_told),
+        cmocka_unit_test(only_whole_pictures_are_taken),
+        cmocka_unit_test(what_cannot_be_started_is_told),
+        cmocka_unit_test(a_folder_that_is_too_long_gives_way),
+        cmocka_unit_test(its_files_have_no_names),
+        cmocka_unit_test(names_are_taken_away),
+        cmocka_unit_test(an_svg_is_written_as_it_is),
+        cmocka_unit_test(a_broken_svg_is_told),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -182,40 +182,66 @@ static void test_angles_of_reflections(void **state) {
     rig_close(&r);
 }
 
-/* Permutations of eight dimensions as reflections in differences; two that are alike are nothing. */
-static void test_angles_of_cycles(void **state) {
-    (void)state;
-    enum { DIM = 8 };
-    static const size_t cycles[2][DIM] = {{1, 2, 3, 4, 5, 6, 0, 7}, {1, 2, 3, 4, 0, 6, 7, 5}};
-    static const double turns[2][4] = {{3.0 / 7, 2.0 / 7, 1.0 / 7, 0}, {2.0 / 5, 1.0 / 3, 1.0 / 5, 0}};
+/* One reflection: two dimensions change places. */
+typedef struct swap {
+    size_t a, b;
+} swap;
+
+/* Generators that are products of swaps, or of reflections of one direction where both are one; what is left of the
+ * reflections are equal ones in pairs, which are nothing. `wanted`: each branch's angles, in parts of a turn. */
+static void expect_angles(size_t dim, const swap swaps[2][8], const size_t counts[2], const double wanted[2][4]) {
     rig r;
     lab_spectrum spectrum;
-    rig_bind(&r, "algebraic(group=tree:2, generator=householder)", rig_shape(1, DIM, 0, 0), 7);
-    assert_int_equal(rig_elements(&r.info[0]), 2 * DIM * DIM);
-    double(*vectors)[DIM][DIM] = r.values[0].data;
-    memset(vectors, 0, 2 * DIM * DIM * sizeof(double));
+    rig_bind(&r, "algebraic(group=tree:2, generator=householder)", rig_shape(1, dim, 0, 0), 7);
+    assert_int_equal(rig_elements(&r.info[0]), 2 * dim * dim);
+    double *vectors = r.values[0].data;
+    memset(vectors, 0, 2 * dim * dim * sizeof *vectors);
     for (size_t branch = 0; branch < 2; branch++) {
-        size_t used = 0;
-        for (size_t i = 0; i < DIM; i++) {
-            if (cycles[branch][i] == i + 1) {
-                vectors[branch][used][i] = 1;
-                vectors[branch][used++][i + 1] = -1;
-            }
+        assert_int_equal((dim - counts[branch]) % 2, 0);
+        for (size_t i = 0; i < dim; i++) {
+            const swap of = i < counts[branch] ? swaps[branch][i] : (swap){dim - 1, dim - 1};
+            double *row = vectors + (branch * dim + i) * dim;
+            row[of.b] = -1;
+            row[of.a] = 1;
         }
-        for (; used < DIM; used++)
-            vectors[branch][used][DIM - 1] = 1;
     }
     rig_ok(locus_binding_update(&r.binding, r.values, r.count, error));
     const lab_figure_subject subject = {r.encoding, r.binding, &r.shape, 0};
     rig_ok(lab_spectrum_compute(&spectrum, &subject, 8, error));
     assert_int_equal(spectrum.count, 2);
     for (size_t branch = 0; branch < 2; branch++) {
-        assert_int_equal(spectrum.panels[branch].count, 4);
-        for (size_t i = 0; i < 4; i++)
-            assert_near(spectrum.panels[branch].angles[i], 2 * acos(-1) * turns[branch][i]);
+        size_t count = 0;
+        while (count < 4 && wanted[branch][count] >= 0)
+            count++;
+        assert_int_equal(spectrum.panels[branch].count, count);
+        for (size_t i = 0; i < count; i++)
+            assert_near(spectrum.panels[branch].angles[i], 2 * acos(-1) * wanted[branch][i]);
     }
     lab_spectrum_free(&spectrum);
     rig_close(&r);
+}
+
+static void test_angles_of_cycles(void **state) {
+    (void)state;
+    /* Seven of eight; five and three of them. */
+    expect_angles(8,
+                  (const swap[2][8]){{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}},
+                                     {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {5, 6}, {6, 7}}},
+                  (const size_t[2]){6, 6},
+                  (const double[2][4]){{3.0 / 7, 2.0 / 7, 1.0 / 7, 0}, {2.0 / 5, 1.0 / 3, 1.0 / 5, 0}});
+    /* A cycle of four whose last two are no neighbours, so that the last entries of its cosines are 0; and the whole
+     * of it, with a direction that is turned back. */
+    expect_angles(4, (const swap[2][8]){{{0, 2}, {2, 1}, {1, 3}, {3, 3}}, {{0, 3}, {1, 2}}}, (const size_t[2]){4, 2},
+                  (const double[2][4]){{3.0 / 8, 1.0 / 8, -1}, {1.0 / 2, 0, -1}});
+}
+
+/* What does not move has no angle; a block begins where something moves and ends behind it, of an odd size too. */
+static void test_angles_of_blocks(void **state) {
+    (void)state;
+    expect_angles(4, (const swap[2][8]){{{0, 0}}, {{1, 2}, {2, 3}}}, (const size_t[2]){0, 2},
+                  (const double[2][4]){{-1}, {1.0 / 3, 0, -1}});
+    expect_angles(4, (const swap[2][8]){{{1, 1}, {2, 2}}, {{3, 3}, {0, 0}}}, (const size_t[2]){2, 2},
+                  (const double[2][4]){{1.0 / 2, -1}, {1.0 / 2, 0, -1}});
 }
 
 int main(void) {
@@ -223,7 +249,7 @@ int main(void) {
         cmocka_unit_test(test_kernel_of_heads),       cmocka_unit_test(test_kernel_of_tables),
         cmocka_unit_test(test_similarity_of_heads),   cmocka_unit_test(test_similarity_of_tables),
         cmocka_unit_test(test_similarity_of_nothing), cmocka_unit_test(test_angles_of_reflections),
-        cmocka_unit_test(test_angles_of_cycles),
+        cmocka_unit_test(test_angles_of_cycles),      cmocka_unit_test(test_angles_of_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,10 +86,10 @@ static void put(const recipe *how, unsigned long cut) {
 
 /* ---- reading ---- */
 
+/* That of p.jpg. */
 static void expect_near(const recipe *how) {
     lab_picture picture;
     locus_error error = {0};
-    put(how, 0);
     if (lab_picture_read(&picture, scratch_path("p.jpg"), &error) != LOCUS_OK)
         fail_msg("%s", error.message);
     assert_true(picture.width == WIDTH && picture.height == HEIGHT);
@@ -112,8 +112,21 @@ static void test_kinds(void **state) {
         {JCS_GRAYSCALE, 1, false, false, 0, 0},
         {JCS_CMYK, 4, false, false, 0, 0},
     };
-    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        put(&recipes[i], 0);
         expect_near(&recipes[i]);
+    }
+}
+
+/* A limit that the environment sets the library's memory to, in thousands of bytes, is not ours: a progressive picture,
+ * of which all coefficients are kept, needs more than one. */
+static void test_memory(void **state) {
+    (void)state;
+    const recipe how = {JCS_RGB, 3, true, false, 0, 0};
+    put(&how, 0);
+    assert_int_equal(setenv("JPEGMEM", "1", 1), 0);
+    expect_near(&how);
+    assert_int_equal(unsetenv("JPEGMEM"), 0);
 }
 
 /* Ink times what black leaves of it, rounded. */
@@ -267,7 +280,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),   cmocka_unit_test(test_cut),           cmocka_unit_test(test_refused),
         cmocka_unit_test(test_promise), cmocka_unit_test(test_flat_and_same), cmocka_unit_test(test_means),
-        cmocka_unit_test(test_growing), cmocka_unit_test(test_inks),
+        cmocka_unit_test(test_growing), cmocka_unit_test(test_inks),          cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

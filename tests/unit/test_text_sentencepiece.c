@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -341,6 +342,114 @@ static void bytes_are_written_one_way(void **state) {
     }
 }
 
+/* ---- what the program answers ---- */
+
+/* A model of bytes, and of pieces of two letters that are none. */
+static void put_model(const char *const *bytes, size_t count) {
+    char data[128];
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char type = strlen(bytes[i]) == 2 ? LAB_PIECE_BYTE : LAB_PIECE_NORMAL;
+        used += (size_t)snprintf(data + used, sizeof data - used, "\n%c\n%c", type == LAB_PIECE_BYTE ? 10 : 7,
+                                 type == LAB_PIECE_BYTE ? 6 : 3);
+        used += (size_t)snprintf(data + used, sizeof data - used, type == LAB_PIECE_BYTE ? "<0x%s>" : "%s", bytes[i]);
+        used += (size_t)snprintf(data + used, sizeof data - used, "\x18%c", type);
+    }
+    scratch_write("hand.model", data, used);
+}
+
+/* What a text becomes where spm_encode says `answer` of each line. */
+static locus_status encode_by(const char *answer, const char *text, int32_t **tokens, size_t *count,
+                              locus_error *error) {
+    lab_sentencepiece_model model;
+    char script[512], path[1024], search[4096];
+    const int length = snprintf(script, sizeof script,
+                                "#!/bin/sh\nPATH=/usr/bin:/bin\nfor word; do case $word in\n"
+                                "--input=*) from=${word#--input=} ;;\n--output=*) to=${word#--output=} ;;\n"
+                                "esac; done\nsed '%s' <\"$from\" >\"$to\"\n",
+                                answer);
+    scratch_write("spm_encode", script, (size_t)length);
+    assert_int_equal(chmod(scratch_path("spm_encode"), 0755), 0);
+    snprintf(path, sizeof path, "%s", scratch_path("hand.model"));
+    snprintf(search, sizeof search, "%s", getenv("PATH"));
+    ok(lab_sentencepiece_read(&model, path, &why));
+    assert_int_equal(setenv("PATH", scratch_path(""), 1), 0);
+    const locus_status status = lab_sentencepiece_encode(&model, path, text, strlen(text), tokens, count, error);
+    assert_int_equal(setenv("PATH", search, 1), 0);
+    assert_int_equal(unlink(scratch_path("spm_encode")), 0);
+    lab_sentencepiece_release(&model);
+    return status;
+}
+
+/* Bytes of separators are the model's, whichever of them is its first piece. Where one of the three of a mark is
+ * missing, the mark is the program's affair. */
+static void separators_are_bytes(void **state) {
+    static const char *const bytes[] = {"E2", "96", "81", "0A"};
+    const char *turned[4];
+    int32_t *tokens;
+    size_t count;
+    locus_error error = {0};
+    (void)state;
+    for (size_t first = 0; first < 4; first++) {
+        for (size_t i = 0; i < 4; i++)
+            turned[(i + first) % 4] = bytes[i];
+        put_model(turned, 4);
+        ok(encode_by("s/.*/9/", "\xE2\x96\x81\n", &tokens, &count, &why));
+        assert_int_equal(count, 4);
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(tokens[i], (i + first) % 4);
+        free(tokens);
+        for (size_t i = 0; i < 4; i++)
+            turned[i] = i == first ? "abc" : bytes[i];
+        put_model(turned, 4);
+        const locus_status status = encode_by("s/.*/1/", "\xE2\x96\x81\n", &tokens, &count, &error);
+        assert_int_equal(status, first < 3 ? LOCUS_OK : LOCUS_ERROR_IO);
+        if (first == 3) {
+            expect_line(&error, "hand.model' lacks the line end of line 1: take a model that has bytes for");
+            continue;
+        }
+        assert_int_equal(count, 2);
+        assert_true(tokens[0] == 1 && tokens[1] == 3);
+        free(tokens);
+    }
+}
+
+/* Numbers of pieces, and a line of them for each that was given. */
+static void answers_are_held_against_the_model(void **state) {
+    static const char *const bytes[] = {"abc", "0A", "abd"};
+    static const struct {
+        const char *answer;
+        size_t count; /* of tokens, with two for the ends of lines */
+        const char *says;
+    } cases[] = {
+        {"s/.*/0/", 4, NULL},
+        {"s/.*/2 0 1/", 8, NULL},
+        {"s/.*/0  2 /", 6, NULL},
+        {"s/.*//", 2, NULL},
+        {"s/.*/3/", 0, "spm_encode gave something else than tokens of '"},
+        {"s/.*/0 3/", 0, "spm_encode gave something else than tokens of '"},
+        {"s/.*/-1/", 0, "spm_encode gave something else than tokens of '"},
+        {"s/.*/x/", 0, "spm_encode gave something else than tokens of '"},
+        {"s/.*/0 x/", 0, "spm_encode gave something else than tokens of '"},
+        {"d", 0, "spm_encode gave 0 lines for 2"},
+        {"1d", 0, "spm_encode gave 1 lines for 2"},
+        {"p", 0, "spm_encode gave 4 lines for 2"},
+    };
+    (void)state;
+    put_model(bytes, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int32_t *tokens = NULL;
+        size_t count = 0;
+        locus_error error = {0};
+        const locus_status status = encode_by(cases[i].answer, "abc\nabd\n", &tokens, &count, &error);
+        if ((status == LOCUS_OK) != (cases[i].says == NULL) || count != cases[i].count)
+            fail_msg("case %zu: %zu, '%s'", i, count, error.message);
+        if (status != LOCUS_OK)
+            expect_line(&error, cases[i].says);
+        free(tokens);
+    }
+}
+
 static void complaints_are_one_line(void **state) {
     lab_tokenizer *tokenizer;
     locus_error error = {0};
@@ -538,12 +647,20 @@ static bool on_path(const char *program) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nasty_texts_come_back),         cmocka_unit_test(random_texts_come_back),
-        cmocka_unit_test(pieces_are_shorter_than_bytes), cmocka_unit_test(tokens_out_of_order_are_still_text),
-        cmocka_unit_test(a_folder_keeps_its_tokenizer),  cmocka_unit_test(what_a_vocabulary_lacks_is_named),
-        cmocka_unit_test(spaces_before_lines_go_again),  cmocka_unit_test(a_damaged_model_is_refused_or_read),
-        cmocka_unit_test(bytes_are_written_one_way),     cmocka_unit_test(complaints_are_one_line),
-        cmocka_unit_test(no_temporary_folder_is_left),   cmocka_unit_test(a_text_is_parted_at_line_ends),
+        cmocka_unit_test(nasty_texts_come_back),
+        cmocka_unit_test(random_texts_come_back),
+        cmocka_unit_test(pieces_are_shorter_than_bytes),
+        cmocka_unit_test(tokens_out_of_order_are_still_text),
+        cmocka_unit_test(a_folder_keeps_its_tokenizer),
+        cmocka_unit_test(what_a_vocabulary_lacks_is_named),
+        cmocka_unit_test(spaces_before_lines_go_again),
+        cmocka_unit_test(a_damaged_model_is_refused_or_read),
+        cmocka_unit_test(bytes_are_written_one_way),
+        cmocka_unit_test(separators_are_bytes),
+        cmocka_unit_test(answers_are_held_against_the_model),
+        cmocka_unit_test(complaints_are_one_line),
+        cmocka_unit_test(no_temporary_folder_is_left),
+        cmocka_unit_test(a_text_is_parted_at_line_ends),
         cmocka_unit_test(bad_texts_leave_nothing),
     };
     if (!on_path("spm_train") || !on_path("spm_encode")) {
