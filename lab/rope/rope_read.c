@@ -117,8 +117,12 @@ static void check_shapes(const lab_rope_source *source, const locus_pattern *pat
 static char *canonical(const lab_rope_source *source, const char *text) {
     locus_error own;
     locus_pattern *pattern = NULL;
-    if (locus_pattern_parse(text, &pattern, &own) != LOCUS_OK) {
-        lab_rope_fail(source, "cannot be said as a spec: %s", own.message);
+    const locus_status status = locus_pattern_parse(text, &pattern, &own);
+    if (status != LOCUS_OK) {
+        if (status == LOCUS_ERROR_MEMORY)
+            lab_rope_fail_memory(source, "a spec");
+        else
+            lab_rope_fail(source, "cannot be said as a spec: %s", own.message);
         return NULL;
     }
     check_shapes(source, pattern);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -180,6 +181,30 @@ static void signals_reach_programs(void **state) {
     lab_child_close(&folder);
 }
 
+static void ignore(int number) {
+    (void)number;
+}
+
+/* A signal that is none of its business does not end the wait for a program. */
+static void signals_interrupt_no_wait(void **state) {
+    (void)state;
+    static const char *const words[] = {"sh", "-c", "sleep 0.05; exit 3", NULL};
+    const struct sigaction wakes = {.sa_handler = ignore};
+    const struct itimerval soon = {.it_value = {.tv_usec = 5000}, .it_interval = {.tv_usec = 5000}};
+    struct sigaction before;
+    lab_child_folder folder;
+    locus_error error = {0};
+    assert_int_equal(lab_child_open(&folder, NULL), LOCUS_OK);
+    assert_int_equal(sigaction(SIGALRM, &wakes, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    const locus_status status = lab_child_run(&folder, words, "dash", &error);
+    assert_int_equal(setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {.tv_sec = 0}}, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_int_equal(status, LOCUS_ERROR_IO);
+    assert_string_equal(error.message, "sh failed");
+    lab_child_close(&folder);
+}
+
 /* A folder for temporary files is used up to 400 bytes; a longer one, none, or one with a comma is /tmp. */
 static void where_folders_are_made(void **state) {
     (void)state;
@@ -214,7 +239,7 @@ int main(void) {
         cmocka_unit_test(signals_reach_programs), cmocka_unit_test(where_folders_are_made),
         cmocka_unit_test(left_folders_go),        cmocka_unit_test(nothing_else_goes),
         cmocka_unit_test(ends_of_programs),       cmocka_unit_test(no_folder_is_told),
-        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_full_disk_is_told),    cmocka_unit_test(signals_interrupt_no_wait),
     };
     return cmocka_run_group_tests(tests, open_scratch, scratch_remove);
 }

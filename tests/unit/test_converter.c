@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -211,6 +213,33 @@ static void names_are_taken_away(void **state) {
     assert_int_equal(rmdir(own), 0); /* it is empty */
 }
 
+static void ignore(int number) {
+    (void)number;
+}
+
+/* Nor does a signal end the wait for a picture, nor its reading, halfway. */
+static void signals_interrupt_nothing(void **state) {
+    (void)state;
+    const struct sigaction wakes = {.sa_handler = ignore};
+    const struct itimerval soon = {.it_value = {.tv_usec = 5000}, .it_interval = {.tv_usec = 5000}};
+    const char *path = getenv("PATH");
+    char paths[4096];
+    struct sigaction before;
+    locus_error error = {0};
+    snprintf(paths, sizeof paths, "%s", path == NULL ? "" : path);
+    fake(LISTENS "head -c 70000 /dev/zero; sleep 0.03\n" PNG "exec >&-\nsleep 0.03\necho late >&2\nexit 1\n");
+    assert_int_equal(setenv("PATH", scratch_path(""), 1), 0);
+    assert_int_equal(sigaction(SIGALRM, &wakes, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    const locus_status status = lab_svg_write(svg, strlen(svg), scratch_path("p.png"), &error);
+    assert_int_equal(setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {.tv_sec = 0}}, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_int_equal(setenv("PATH", paths, 1), 0);
+    assert_int_equal(status, LOCUS_ERROR_IO);
+    assert_string_equal(error.message, "rsvg-convert failed (status 256): late");
+    assert_false(is_there("p.png"));
+}
+
 /* An SVG needs nobody, and stands as it is. */
 static void an_svg_is_written_as_it_is(void **state) {
     (void)state;
@@ -244,6 +273,7 @@ int main(void) {
         cmocka_unit_test(a_folder_that_is_too_long_gives_way),
         cmocka_unit_test(its_files_have_no_names),
         cmocka_unit_test(names_are_taken_away),
+        cmocka_unit_test(signals_interrupt_nothing),
         cmocka_unit_test(an_svg_is_written_as_it_is),
         cmocka_unit_test(a_broken_svg_is_told),
     };

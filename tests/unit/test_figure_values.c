@@ -244,12 +244,64 @@ static void test_angles_of_blocks(void **state) {
                   (const double[2][4]){{1.0 / 2, -1}, {1.0 / 2, 0, -1}});
 }
 
+/* Heads agree if no angle differs from the first head's by more than a millionth of it. */
+static void test_heads_that_agree(void **state) {
+    (void)state;
+    static const struct {
+        size_t heads, count;
+        double angles[6];
+        bool agree;
+    } cases[] = {
+        {1, 3, {3, 2, 1}, true},
+        {3, 0, {1}, true},
+        {2, 2, {1, 0, 1, 0}, true},
+        {2, 2, {1, 0.5, 1 + 0.9e-6, 0.5}, true},
+        {2, 2, {1, 0.5, 1 + 1.1e-6, 0.5}, false},
+        {2, 2, {1, 0.5, 1 - 1.1e-6, 0.5}, false},
+        {2, 2, {1, 0.5, 1, 0.5 + 0.6e-6}, false},
+        {2, 2, {1, 0, 1, 1e-9}, false},
+        {3, 2, {1, 0.5, 1, 0.5, 1, 0.5}, true},
+        {3, 2, {1, 0.5, 1, 0.5, 1, 0.25}, false},
+        {3, 2, {1, 0.5, 0.5, 0.5, 1, 0.5}, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double angles[6];
+        memcpy(angles, cases[i].angles, sizeof angles);
+        const lab_spectrum_panel panel = {.heads = cases[i].heads, .count = cases[i].count, .angles = angles};
+        if (lab_spectrum_agrees(&panel) != cases[i].agree)
+            fail_msg("case %zu", i);
+    }
+}
+
+static void expect_extent(lab_spectrum_panel *panels, size_t count, lab_spectrum_range wanted) {
+    const lab_spectrum_range range = lab_spectrum_extent(&(lab_spectrum){count, panels}, 0x1p-20);
+    if (range.pairs != wanted.pairs || range.low != wanted.low || range.high != wanted.high)
+        fail_msg("%g pairs from %g to %g", range.pairs, range.low, range.high);
+}
+
+/* All panels and heads; nothing of nothing, and what is smaller than what is shown is as small as that. */
+static void test_extent(void **state) {
+    (void)state;
+    double small[4] = {0.5, 0.25, 0.25, 0}, wide[3] = {1.5, 0x1p-12, 0x1p-11}, least[1] = {0x1p-30};
+    lab_spectrum_panel panels[3] = {{.heads = 2, .count = 2, .angles = small},
+                                    {.heads = 1, .count = 3, .angles = wide},
+                                    {.heads = 1, .count = 1, .angles = least}};
+    expect_extent(panels, 0, (lab_spectrum_range){2, 1e-3, 1});
+    expect_extent(panels, 1, (lab_spectrum_range){2, 1e-3, 1});
+    expect_extent(panels, 2, (lab_spectrum_range){3, 0x1p-12, 1.5});
+    expect_extent(panels, 3, (lab_spectrum_range){3, 0x1p-20, 1.5});
+    expect_extent(panels + 2, 1, (lab_spectrum_range){2, 0x1p-20, 1});
+    small[3] = 2;
+    expect_extent(panels, 3, (lab_spectrum_range){3, 0x1p-20, 2});
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernel_of_heads),       cmocka_unit_test(test_kernel_of_tables),
         cmocka_unit_test(test_similarity_of_heads),   cmocka_unit_test(test_similarity_of_tables),
         cmocka_unit_test(test_similarity_of_nothing), cmocka_unit_test(test_angles_of_reflections),
         cmocka_unit_test(test_angles_of_cycles),      cmocka_unit_test(test_angles_of_blocks),
+        cmocka_unit_test(test_heads_that_agree),      cmocka_unit_test(test_extent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
