@@ -76,6 +76,8 @@ static void only_whole_pictures_are_taken(void **state) {
         {LISTENS "head -c 65535 /dev/zero\n" PNG, "p.png", LOCUS_OK, NULL},
         {LISTENS, "p.png", LOCUS_ERROR_IO, "did not draw its picture"},
         {"echo 'line 3: no such thing' >&2\n" PNG "exit 1\n", "p.png", LOCUS_ERROR_IO, "line 3: no such thing"},
+        {"printf ' reason\\n \\t\\n\\n' >&2\n" PNG "exit 1\n", "p.png", LOCUS_ERROR_IO, "failed (status 256):  reason"},
+        {LISTENS "printf '....IEND\\256\\102\\140'; sleep 0.02; printf '\\202'\n", "p.png", LOCUS_OK, NULL},
         {LISTENS PNG "kill -9 $$\n", "p.png", LOCUS_ERROR_IO, "rsvg-convert failed"},
     };
     const char *before = getenv("PATH");

@@ -242,6 +242,42 @@ static void test_angles_of_blocks(void **state) {
                   (const double[2][4]){{-1}, {1.0 / 3, 0, -1}});
     expect_angles(4, (const swap[2][8]){{{1, 1}, {2, 2}}, {{3, 3}, {0, 0}}}, (const size_t[2]){2, 2},
                   (const double[2][4]){{1.0 / 2, -1}, {1.0 / 2, 0, -1}});
+    /* A direction that is turned back, and a right angle; a direction alone. */
+    expect_angles(3, (const swap[2][8]){{{0, 0}, {1, 1}, {1, 2}}, {{1, 1}}}, (const size_t[2]){3, 1},
+                  (const double[2][4]){{1.0 / 2, 1.0 / 4, -1}, {1.0 / 2, -1}});
+}
+
+/* No more generators than are asked for; each named by where it acts. */
+static void test_titles(void **state) {
+    (void)state;
+    static const char *const titles[] = {"coordinate 1: axis", "coordinate 2: cycle of 5", "coordinate 3: branch 1",
+                                         "coordinate 3: branch 2"};
+    static const struct {
+        const char *spec, *title;
+    } alone[] = {{"algebraic(group=seq)", "sequence"}, {"algebraic(group=cycle:6)", "cycle of 6"}};
+    rig r;
+    lab_spectrum spectrum;
+    rig_bind(&r, "algebraic(group=seq*cycle:5*tree:2)", rig_shape(2, 12, 0, 0), 7);
+    const lab_figure_subject subject = {r.encoding, r.binding, &r.shape, 0};
+    for (size_t most = 0; most <= 5; most++) {
+        rig_ok(lab_spectrum_compute(&spectrum, &subject, most, error));
+        assert_int_equal(spectrum.count, most < 4 ? most : 4);
+        for (size_t i = 0; i < spectrum.count; i++) {
+            assert_string_equal(spectrum.panels[i].title, titles[i]);
+            assert_int_equal(spectrum.panels[i].count, 2); /* of a block of four */
+        }
+        lab_spectrum_free(&spectrum);
+    }
+    rig_close(&r);
+    for (size_t i = 0; i < 2; i++) {
+        rig_bind(&r, alone[i].spec, rig_shape(1, 4, 0, 0), 7);
+        const lab_figure_subject one = {r.encoding, r.binding, &r.shape, 0};
+        rig_ok(lab_spectrum_compute(&spectrum, &one, 5, error));
+        assert_int_equal(spectrum.count, 1);
+        assert_string_equal(spectrum.panels[0].title, alone[i].title);
+        lab_spectrum_free(&spectrum);
+        rig_close(&r);
+    }
 }
 
 /* Heads agree if no angle differs from the first head's by more than a millionth of it. */
@@ -297,11 +333,17 @@ static void test_extent(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernel_of_heads),       cmocka_unit_test(test_kernel_of_tables),
-        cmocka_unit_test(test_similarity_of_heads),   cmocka_unit_test(test_similarity_of_tables),
-        cmocka_unit_test(test_similarity_of_nothing), cmocka_unit_test(test_angles_of_reflections),
-        cmocka_unit_test(test_angles_of_cycles),      cmocka_unit_test(test_angles_of_blocks),
-        cmocka_unit_test(test_heads_that_agree),      cmocka_unit_test(test_extent),
+        cmocka_unit_test(test_kernel_of_heads),
+        cmocka_unit_test(test_kernel_of_tables),
+        cmocka_unit_test(test_similarity_of_heads),
+        cmocka_unit_test(test_similarity_of_tables),
+        cmocka_unit_test(test_similarity_of_nothing),
+        cmocka_unit_test(test_angles_of_reflections),
+        cmocka_unit_test(test_angles_of_cycles),
+        cmocka_unit_test(test_angles_of_blocks),
+        cmocka_unit_test(test_heads_that_agree),
+        cmocka_unit_test(test_extent),
+        cmocka_unit_test(test_titles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
