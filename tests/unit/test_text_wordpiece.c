@@ -112,10 +112,15 @@ static void files_are_read_as_lines(void **state) {
     assert_int_equal(specials.mask, -1);
     expect_tokens(words, "a b [PAD]", 5, (int32_t[]){3, 5, 0, 0, 0});
     lab_wordpiece_close(&words);
+    words = open_words("\n[UNK]\n[CLS]\n[SEP]\nc", 20, true); /* an empty line is an entry where it is the first, too */
+    assert_int_equal(lab_wordpiece_count(words), 5);
+    assert_int_equal(lab_wordpiece_find(words, "", 0), 0);
+    assert_int_equal(lab_wordpiece_find(words, "c", 1), 4);
+    lab_wordpiece_close(&words);
 }
 
-/* Eight lines in a table of sixteen places, as full as it may be: the hash of each is even, and so is that of half of the
- * letters that are asked for. */
+/* Eight lines in a table of sixteen places, as full as it may be: the hash of each is even, and so is that of half of
+ * the letters that are asked for. */
 static void a_full_table_is_searched_to_its_end(void **state) {
     (void)state;
     static const char even[] = "[UNK]\n[CLS]\n[SEP]\n[PAD]\n[MASK]\na\nc\ne\n";
