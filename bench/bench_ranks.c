@@ -102,7 +102,7 @@ static locus_status make(subject *s, const request *wanted, locus_error *error) 
     if (status == LOCUS_OK)
         status = lab_train_encoding(wanted->encoding, &s->config, s->encoding, sizeof s->encoding, error);
     s->config.encoding = s->config.model.encoding = s->encoding;
-    lab_config_settle(&s->config);
+    status = status == LOCUS_OK ? lab_config_settle(&s->config, error) : status;
     status = status == LOCUS_OK ? lab_train_look(&s->config, error) : status;
     status = status == LOCUS_OK ? lab_config_check(&s->config, error) : status;
     status = status == LOCUS_OK ? make_sets(s, error) : status;

@@ -204,8 +204,7 @@ int cli_train_encoding(lab_train_config *config, const char *encoding, char *tex
     if (status != LOCUS_OK)
         return cli_error_in(encoding, &cli_fault);
     config->encoding = config->model.encoding = text;
-    lab_config_settle(config);
-    return 0;
+    return cli_done(lab_config_settle(config, &cli_fault));
 }
 
 int cli_train_resume(const cli_arguments *arguments, const char *before) {

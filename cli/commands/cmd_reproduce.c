@@ -189,11 +189,16 @@ static int write_page(reproduce *job, lab_store *store) {
 
 static int print(const reproduce *job, const lab_findings *findings) {
     const lab_reproduction_view view = view_of(job, findings);
-    const char *page = job->page, *runs = job->runs;
-    const int status = cli_reproduce_show(job->arguments, &view, (const char *const[3]){job->markdown, page, runs});
-    if (status == 0 && !cli_flag(job->arguments, "json"))
-        cli_say("\nwritten: %s%s%s%s%s\n", job->markdown, page != NULL ? ", " : "", page != NULL ? page : "",
-                runs != NULL ? ", " : "", runs != NULL ? runs : "");
+    const char *const paths[3] = {job->markdown, job->page, job->runs}, *before = "\nwritten: ";
+    const int status = cli_reproduce_show(job->arguments, &view, paths);
+    for (size_t i = 0; status == 0 && !cli_flag(job->arguments, "json") && i < 3; i++) {
+        if (paths[i] != NULL) {
+            cli_say("%s%s", before, paths[i]);
+            before = ", ";
+        }
+    }
+    if (*before == ',')
+        cli_say("\n");
     return status;
 }
 
@@ -217,6 +222,10 @@ static int report(reproduce *job) {
     status = read_result(job, store.store, &findings);
     if (status == 0) {
         int written = write_markdown(job, &findings);
+        if (written != 0) {
+            free(job->markdown);
+            job->markdown = NULL;
+        }
         int page = write_page(job, store.store), runs = write_runs(job, store.store);
         status = print(job, &findings);
         status = status ? status : written ? written : page ? page : runs;

@@ -30,8 +30,7 @@ static locus_status reserve(const lab_position_reader *r, size_t count, locus_st
     const locus_status status = check_axes(r, fault);
     if (status != LOCUS_OK)
         return status;
-    if (count <= SIZE_MAX / sizeof *r->list->reals / r->coordinates)
-        r->list->reals = calloc(count * r->coordinates + 1, sizeof *r->list->reals);
+    r->list->reals = calloc(count + 1, r->coordinates * sizeof *r->list->reals);
     return r->list->reals ? LOCUS_OK
                           : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
 }
@@ -41,8 +40,9 @@ static locus_status reserve(const lab_position_reader *r, size_t count, locus_st
 /* Skips blanks, then takes `mark` if it comes next. */
 static bool take_mark(const char **at, char mark) {
     *at += strspn(*at, " ");
-    *at += **at == mark;
-    return (*at)[-1] == mark;
+    const bool comes = **at == mark;
+    *at += comes;
+    return comes;
 }
 
 /* Digits with a point or without; no exponents, no names of numbers. */

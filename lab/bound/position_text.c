@@ -18,9 +18,7 @@
 #define MOST_POSITIONS ((int64_t)1 << 30)
 
 static locus_status reserve_values(lab_position_reader *r, size_t count) {
-    size_t bytes = sizeof *r->list->values;
-    if (count <= SIZE_MAX / bytes / r->coordinates)
-        r->list->values = calloc(count * r->coordinates, bytes);
+    r->list->values = calloc(count, r->coordinates * sizeof *r->list->values);
     r->list->count = count;
     return r->list->values ? LOCUS_OK
                            : lab_fail(r->error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %zu positions", count);
@@ -271,8 +269,8 @@ static locus_status bad_line(const lab_position_reader *r, size_t number, const 
     if (line[strspn(line, " \t")] == '\0')
         return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s, line %zu: is empty; every line holds one path",
                         r->option, r->text, number);
-    return lab_fail(r->error, LOCUS_ERROR_IO, NULL, "--%s %.200s, line %zu: %s", r->option, r->text, number,
-                    error->message);
+    const locus_status status = error->status == LOCUS_ERROR_MEMORY ? error->status : LOCUS_ERROR_IO;
+    return lab_fail(r->error, status, NULL, "--%s %.200s, line %zu: %s", r->option, r->text, number, error->message);
 }
 
 /* Cuts `data` into its lines, each of them a path. */
@@ -306,7 +304,10 @@ static locus_status read_text(lab_position_reader *r) {
         return lab_fail(r->error, LOCUS_ERROR_ARGUMENT, NULL,
                         "--%s: is empty; give a range (0:100), a list (0,5,7), a box (grid:4x6) or a file", r->option);
     }
-    if (lab_file_read(r->text, &data, &bytes, &error) != LOCUS_OK) {
+    const locus_status came = lab_file_read(r->text, &data, &bytes, &error);
+    if (came == LOCUS_ERROR_MEMORY)
+        return lab_fail(r->error, came, NULL, "--%s %.200s: %s", r->option, r->text, error.message);
+    if (came != LOCUS_OK) {
         return lab_fail(r->error, LOCUS_ERROR_IO, NULL,
                         "--%s %.200s: no range (0:100), list (0,5,7) or box (grid:4x6), and no file: %s", r->option,
                         r->text, error.message);

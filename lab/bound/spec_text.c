@@ -40,16 +40,19 @@ static locus_status read_term(lab_term *term, const char *at, size_t length, loc
     size_t name = strcspn(at, "( +");
     locus_encoding *own = NULL;
     char *text = strndup(at, length);
-    term->name = strndup(at, name < length ? name : length);
+    term->name = strndup(at, name);
     if (!text || !term->name) {
         free(text);
         return lab_fail_memory(error, "a spec");
     }
-    if (locus_encoding_parse(text, &own, NULL) == LOCUS_OK)
+    const locus_status status = locus_encoding_parse(text, &own, NULL);
+    if (status == LOCUS_OK)
         term->sites = locus_encoding_sites(own);
     locus_encoding_destroy(&own);
     free(text);
-    return name < length && at[name] == '(' ? read_options(term, at + name + 1, at + length - 1, error) : LOCUS_OK;
+    if (status == LOCUS_ERROR_MEMORY)
+        return lab_fail_memory(error, "a spec");
+    return at[name] == '(' ? read_options(term, at + name + 1, at + length - 1, error) : LOCUS_OK;
 }
 
 locus_status lab_spec_open(lab_spec *spec, const locus_encoding *encoding, locus_error *error) {

@@ -180,6 +180,15 @@ locus_status lab_input_read_all(lab_input *input, char **data, size_t *bytes, lo
     return LOCUS_OK;
 }
 
+locus_status lab_file_exists(const char *path, bool *exists, locus_error *error) {
+    struct stat facts;
+    *exists = stat(path, &facts) == 0;
+    if (!*exists && errno != ENOENT && errno != ENOTDIR)
+        return lab_fail_system(error, "read", path, errno);
+    *exists = *exists && !S_ISDIR(facts.st_mode);
+    return LOCUS_OK;
+}
+
 locus_status lab_file_read(const char *path, char **data, size_t *bytes, locus_error *error) {
     lab_input input;
     *data = NULL;

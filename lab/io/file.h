@@ -40,6 +40,9 @@ locus_status lab_input_read_all(lab_input *input, char **data, size_t *bytes, lo
 bool lab_input_at_end(lab_input *input);
 void lab_input_close(lab_input *input); /* safe after a failed open */
 
+/* *exists: whether something that is no folder lies at `path`; IO where that cannot be told. */
+locus_status lab_file_exists(const char *path, bool *exists, locus_error *error);
+
 /* Reads a whole file (NUL appended, not counted). *data from malloc. */
 locus_status lab_file_read(const char *path, char **data, size_t *bytes, locus_error *error);
 

@@ -61,14 +61,27 @@ static int create_once(const char *path, mode_t mode, char *temporary, size_t si
     return descriptor;
 }
 
+static int open_folder(int parent, const char *name) {
+    int descriptor;
+    do {
+        descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor;
+}
+
 /* What one attempt makes: a file that is to become `from`, or a folder whose name begins with it. */
 typedef int attempt_function(const char *from, mode_t mode, char *temporary, size_t size);
 
 static int folder_once(const char *start, mode_t mode, char *temporary, size_t size) {
     snprintf(temporary, size, "%s" MARK "%016" PRIx64, start, random_bits());
-    const int descriptor =
-        mkdir(temporary, mode) == 0 ? open(temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-    if (descriptor >= 0 && !hold(descriptor)) {
+    if (mkdir(temporary, mode) != 0)
+        return -1;
+    const int descriptor = open_folder(AT_FDCWD, temporary);
+    if (descriptor < 0) {
+        const int code = errno;
+        rmdir(temporary);
+        errno = code;
+    } else if (!hold(descriptor)) {
         close(descriptor);
         errno = EEXIST;
         return -1;
@@ -149,10 +162,6 @@ void lab_temporary_clean(const char *path) {
 }
 
 /* ---- folders that were left ---- */
-
-static int open_folder(int parent, const char *name) {
-    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
 
 static bool is_content(const lab_temporary_content *content, const char *entry) {
     const char *name = NULL;

@@ -43,6 +43,5 @@ static void scatter_task(void *context, size_t index, size_t worker) {
 void lab_embedding_backward(size_t count, size_t dim, const int32_t *tokens, const float *gx, float scale,
                             float *gradient) {
     scatter s = {count, dim, tokens, gx, scale, gradient};
-    if (count > 0)
-        locus_parallel_for((dim + COLUMNS - 1) / COLUMNS, scatter_task, &s);
+    locus_parallel_for((dim + COLUMNS - 1) / COLUMNS, scatter_task, &s);
 }

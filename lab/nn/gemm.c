@@ -158,6 +158,5 @@ void lab_products_parallel(const lab_product *products, size_t count) {
     size_t tiles = 0;
     for (size_t i = 0; i < count; ++i)
         tiles += tile_count(&products[i]);
-    if (tiles > 0)
-        locus_parallel_for(tiles, list_task, &list);
+    locus_parallel_for(tiles, list_task, &list);
 }

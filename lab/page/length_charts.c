@@ -56,9 +56,10 @@ static void gather(lab_score_line *line, const lab_summary_section *section, con
         lab_score_line_add(line, section->trained_length, measure, lab_summary_named(section, row, score));
 }
 
+/* Every panel's score is a column. */
 static lab_measure measure_of(const lab_task_class *class, const char *score) {
     size_t c = 0;
-    while (c + 1 < class->column_count && strcmp(class->columns[c].name, score) != 0)
+    while (strcmp(class->columns[c].name, score) != 0)
         c++;
     return class->columns[c].measure;
 }

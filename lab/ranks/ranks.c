@@ -219,8 +219,7 @@ static void add_task(void *context, size_t piece, size_t worker) {
 
 void lab_numbers_add(float *left, const float *right, size_t count) {
     addition sum = {left, right, count};
-    if (count > 0)
-        locus_parallel_for((count + ADD_PIECE - 1) / ADD_PIECE, add_task, &sum);
+    locus_parallel_for((count + ADD_PIECE - 1) / ADD_PIECE, add_task, &sum);
 }
 
 /* Sends the numbers of one range and adds what comes to those of the other, chunk by chunk. */

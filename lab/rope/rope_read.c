@@ -118,13 +118,12 @@ static char *canonical(const lab_rope_source *source, const char *text) {
     locus_error own;
     locus_pattern *pattern = NULL;
     const locus_status status = locus_pattern_parse(text, &pattern, &own);
-    if (status != LOCUS_OK) {
-        if (status == LOCUS_ERROR_MEMORY)
-            lab_rope_fail_memory(source, "a spec");
-        else
-            lab_rope_fail(source, "cannot be said as a spec: %s", own.message);
+    if (status == LOCUS_ERROR_MEMORY)
+        lab_rope_fail_memory(source, "a spec");
+    else if (status != LOCUS_OK)
+        lab_rope_fail(source, "cannot be said as a spec: %s", own.message);
+    if (status != LOCUS_OK)
         return NULL;
-    }
     check_shapes(source, pattern);
     const size_t size = locus_pattern_text(pattern, NULL, 0) + 1;
     const bool good = !lab_rope_failed(source);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- opening ---- */
 
@@ -56,7 +55,10 @@ static locus_status read_uncased(const char *folder, bool *uncased, locus_error 
     *uncased = true;
     if (path == NULL)
         return lab_fail_memory(error, "a file name");
-    locus_status status = access(path, F_OK) == 0 ? lab_file_read(path, &text, &bytes, error) : LOCUS_OK;
+    bool there;
+    locus_status status = lab_file_exists(path, &there, error);
+    if (status == LOCUS_OK && there)
+        status = lab_file_read(path, &text, &bytes, error);
     if (status == LOCUS_OK && text != NULL) {
         bool out_of_memory;
         cJSON *root = lab_json_parse(text, bytes, false, NULL, &out_of_memory);
@@ -72,11 +74,6 @@ static locus_status read_uncased(const char *folder, bool *uncased, locus_error 
     return status;
 }
 
-static bool is_file(const char *path) {
-    struct stat facts;
-    return path != NULL && stat(path, &facts) == 0 && !S_ISDIR(facts.st_mode);
-}
-
 locus_status lab_tokenizer_open_folder(lab_tokenizer **tokenizer, const char *folder, locus_error *error) {
     struct stat facts;
     *tokenizer = NULL;
@@ -84,16 +81,17 @@ locus_status lab_tokenizer_open_folder(lab_tokenizer **tokenizer, const char *fo
         return lab_fail_system(error, "read", folder, errno);
     char *model = lab_text_print("%s/" LAB_TOKENIZER_MODEL, folder);
     char *words = lab_text_print("%s/" LAB_TOKENIZER_WORDS, folder);
-    locus_status status;
-    if (model == NULL || words == NULL) {
-        status = lab_fail_memory(error, "a file name");
-    } else if (is_file(model)) {
+    bool has_model = false, has_words = false, uncased;
+    locus_status status = model == NULL || words == NULL ? lab_fail_memory(error, "a file name")
+                                                         : lab_file_exists(model, &has_model, error);
+    if (status == LOCUS_OK)
+        status = lab_file_exists(words, &has_words, error);
+    if (status == LOCUS_OK && has_model) {
         status = lab_tokenizer_open_sentencepiece(tokenizer, model, error);
-    } else if (is_file(words)) {
-        bool uncased;
+    } else if (status == LOCUS_OK && has_words) {
         status = read_uncased(folder, &uncased, error);
         status = status == LOCUS_OK ? lab_tokenizer_open_wordpiece(tokenizer, words, uncased, error) : status;
-    } else {
+    } else if (status == LOCUS_OK) {
         status = lab_tokenizer_open_bytes(tokenizer, error);
     }
     free(model);

@@ -181,8 +181,7 @@ locus_status lab_optimizer_update(lab_optimizer *optimizer, double rate, double 
     u.first = optimizer->first;
     u.second = optimizer->second;
     u.elements = optimizer->elements;
-    if (u.elements > 0)
-        locus_parallel_for((u.elements + PIECE - 1) / PIECE, update_task, &u);
+    locus_parallel_for((u.elements + PIECE - 1) / PIECE, update_task, &u);
     return LOCUS_OK;
 }
 

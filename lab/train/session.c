@@ -303,7 +303,8 @@ locus_status lab_session_open(lab_session *session, lab_store *store, const lab_
     locus_status status = lab_train_encoding(request->config.encoding, &request->config, session->encoding,
                                              sizeof session->encoding, error);
     session->config.encoding = session->config.model.encoding = session->encoding;
-    lab_config_settle(&session->config);
+    if (status == LOCUS_OK)
+        status = lab_config_settle(&session->config, error);
     if (status == LOCUS_OK)
         status = lab_train_look(&session->config, error);
     if (status == LOCUS_OK)

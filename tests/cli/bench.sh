@@ -40,9 +40,10 @@ tr -d '\t,' <.out/stdout | awk -F: '
     $1 == "\"best_seconds\"" { best = $2; times++; if (!(best > 1e-7)) bad = "a time in which nothing is computed" }
     $1 == "\"median_seconds\"" { medians++; if ($2 < best) bad = "a median below the best" }
     $1 == "\"bytes_per_second\"" && ($2 * best / (8 * 65536) - 1) ^ 2 > 1e-12 { bad = "bytes a second" }
+    /_per_second"|"arena_bytes"|"isa"/ { rates++ }
     $1 == "\"tokens_per_second\"" && ($2 * best / tokens - 1) ^ 2 > 1e-12 { bad = "tokens a second" }
     $1 == "\"arena_bytes\"" && !($2 > 1e6 && $2 < 1e9) { bad = "activations" }
-    END { if (bad != "" || times != 12 || medians != 12) { print bad, times, medians; exit 1 } }' >&2 || complain "times and rates of bench --json"
+    END { if (bad != "" || times != 12 || medians != 12 || rates != 7) { print bad, times, medians, rates; exit 1 } }' >&2 || complain "times and rates of bench --json"
 
 # The tables: the same, rounded.
 # shellcheck disable=SC2086
@@ -105,4 +106,14 @@ refuses 1 'learned' bench attention --encodings none,learned --lengths 16
 refuses 1 'learned' bench apply --encodings none,learned --tokens 16
 # A step has embeddings for it to act on.
 works bench step --encodings 'learned(size=64)' --repeat 1 --threads 1
+# What only the measuring finds: its line and status, and no part of a result.
+for form in text json; do
+    run bench step --encodings 'learned(size=1)' --repeat 1 --threads 1 --format $form
+    [ "$status" -eq 1 ] && grep -q '^locus: position 1 of token 1 is outside the learned table of 1 rows' .out/stderr ||
+        complain "a step that cannot be placed, as $form (exit $status)"
+    ! grep -q -e '[{[]' -e '^training step' .out/stdout || complain "a step that cannot be placed prints a result as $form"
+done
+# The shortest.
+works bench attention --lengths 1 --encodings none --heads 1 --head-dim 1 --repeat 1 --threads 1
+prints '^none  *1 '
 finish

@@ -82,6 +82,7 @@ got=0
 wait "$process" || got=$?
 [ "$got" = 1 ] && grep -q '^locus: stopped; to go on: locus compare' err || fail "Ctrl-C ended with $got: $(cat err)"
 grep -q -e --restart err && fail "going on would begin again: $(cat err)"
+[ "$(grep -c '^locus: copy · [a-z]* · seed 0: stopped' err)" = 2 ] || fail "it is not told which were stopped: $(cat err)"
 [ "$("$locus" runs --store long/locus.db | grep -c stopped)" = 2 ] ||
     fail "the cells were not stopped cleanly: $("$locus" runs --store long/locus.db) $(cat err)"
 

@@ -110,6 +110,13 @@ bad="--plugin $plugins/plugin_bad.so"
     grep -q '"relativity"' .out/stdout && grep -A4 '"relativity"' .out/stdout | grep -q '"holds":[[:space:]]*false' ||
         complain 'bad-absolute: relativity holds'
     [ "$status" -eq 1 ] || complain "bad-absolute: exit $status"
+    sed 's/off by [1-9][0-9.]* (/off by N (/' .out/stderr >said
+    echo "locus: check: 'bad-absolute' breaks a law that it promises: relativity, score(c+a, c+b) = score(a, b), is off by N (at most 1e-10)" |
+        cmp -s - said || complain 'bad-absolute: which law'
+    run $bad check bad-absolute
+    prints '^relativity .* yes  *FAILS$'
+    run $bad check 'alibi + bad-squares'
+    prints '^relativity .* no  *does not hold, and is not promised$'
     run $bad check bad-squares --json
     grep -A4 '"homomorphism"' .out/stdout | grep -q '"holds":[[:space:]]*false' || complain 'bad-squares: a homomorphism'
     [ "$status" -eq 1 ] || complain "bad-squares: exit $status"

@@ -20,7 +20,7 @@ says() {
     [ "$status" -eq 0 ] || printf '[%d]\n' "$status"
 }
 
-# Numbers and shapes of every kind; a store of recorded runs, and three that are trained.
+# Numbers and shapes of every kind; a store of recorded runs, and some that are trained.
 npy q.npy '<f4' '(2, 2, 4)' '\000\000\200\077' 16
 npy k.npy '<f4' '(2, 1, 4)' '\000\000\200\077' 8
 npy wide.npy '<f4' '(2, 2, 6)' '\000\000\200\077' 24
@@ -53,16 +53,30 @@ npy pairs.npy '<i4' '(2, 2)' '\001\000\000\000' 4
 npy branches.npy '<i4' '(2, 2)' '\000\000\000\000\001\000\000\000\000\000\000\000\377\377\377\377'
 npy hole.npy '<i4' '(1, 2)' '\377\377\377\377\000\000\000\000'
 npy reals.npy '<f4' '(2,)' '\000\000\000\077' 2
+npy hidden.npy '<f4' '(2, 2)' '\000\000\200\377\000\000\000\000' 2
+npy undefined.npy '<f4' '(2, 2)' '\000\000\000\000\000\000\300\177' 2
+npy infinite.npy '<f4' '(1, 2, 2)' '\000\000\000\000\000\000\000\000\000\000\200\177\000\000\000\000'
+npy doubles.npy '<f8' '(1, 1, 2)' '\000\000\000\000\000\000\360\177' 2
+npy one.npy '<f4' '(1, 1)' '\000\000\000\000'
+npy tall.npy '<f4' '(3, 2)' '\000\000\000\000' 6
+npy deep.npy '<f4' '(1, 1, 2, 2)' '\000\000\000\000' 4
+npy beyond.npy '<i8' '(2,)' '\000\000\000\000\000\000\000\000\000\000\000\200\000\000\000\000'
+npy below.npy '<i8' '(2,)' '\377\377\377\177\377\377\377\377\000\000\000\200\377\377\377\377'
+npy edges.npy '<i8' '(2,)' '\000\000\000\200\377\377\377\377\377\377\377\177\000\000\000\000'
 awk 'BEGIN { for (i = 0; i < 40; i++) print "the " i % 7 "\t" (i % 2 ? "up" : "down") }' >labels.tsv
 cp "$LOCUS_SOURCE/tests/golden/spoken_runs.json" recorded.json
 run runs import recorded.json --quiet
-tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --evaluate-every 2 --train-samples 4 --dev-samples 2
-    --test-samples 2 --quiet'
+few='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --evaluate-every 2 --dev-samples 2 --test-samples 2 --quiet'
+tiny="--train-samples 4 $few"
 # shellcheck disable=SC2086
 {
     run train --task copy --encoding rope --length 4 --symbols 5 $tiny --store t/locus.db --name words
     run train --task tree-copy --encoding 'algebraic(group=tree:2)' --depth 2 $tiny --store t/locus.db --name trees
     run train --task addition --encoding alibi --digits 2 --sequence 40 $tiny --store t/locus.db --name sums
+    run train --task copy --encoding alibi --length 4 --symbols 5 $tiny --store t/locus.db --name kept --keep-optimizer
+    run train --task addition --encoding none --digits 2 --sequence 40 $few --store t/locus.db --name endless
+    run train --task classify --encoding rope --data labels.tsv --dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 \
+        --steps 2 --quiet --store t/locus.db --name labels --keep-optimizer
 }
 
 {
@@ -72,6 +86,7 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says import-rope gemma.json --attention
     says import-rope none.json
     says import-rope words.txt
+    says import-rope llama.json words.txt
 
     says data --help
     says --help
@@ -91,6 +106,7 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says encodings t5 --format csv
     says encodings --format csv
     says encodings rop
+    says encodings none
     says encodings a b
 
     says path seq 3 -5
@@ -101,6 +117,8 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says path 'seq*tree:3' '(2,1+4)'
     says path cycle:0 1
     says path seq 1.5
+    says path tree:2 1 1
+    says path seq 3 4 --json
     says path seq 9223372036854775807 -9223372036854775807
     says path seq
 
@@ -125,6 +143,9 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says encode sinusoidal --positions 5:5 --dim 4 -o x.npy
     says encode sinusoidal --positions 5 --dim 4 -o x.npy --params none.safetensors
     says encode cope --positions 0:2 --scores --heads 1 -o x.npy
+    says encode alibi --positions 0:2 --operators --heads 1 --head-dim 4 -o x.npy
+    says encode rope --positions 0:2 --scores --heads 1 -o x.npy
+    says encode none --positions 0:2 --scores --heads 1 -o x.npy
 
     # positions GROUP P: what is wrong with them
     positions() {
@@ -190,6 +211,18 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says apply rope --positions 0:2 -o x.npy
     says apply rope --input q.npy -o x.npy
     says apply rope --input q.npy --positions 0:2
+    long=$(printf '%-200s' alibi)
+    says apply "$long" --input q.npy --positions 0:2 -o x.npy
+    says apply "$long " --input q.npy --positions 0:2 -o x.npy
+    says apply 'rope / alibi' --input q.npy --positions 0:2 -o x.npy
+    says apply 'rope / alibi' --layer 1 --input q.npy --positions 0:2 -o x.npy
+    says apply 'rope / alibi' --layer 2 --input q.npy --positions 0:2 -o x.npy
+    says apply '2*rope' --input q.npy --positions 0:2 -o x.npy
+    says apply 'chebyshev(site=output)' --input q.npy --positions 0:2 -o x.npy
+    says apply rope --input infinite.npy --positions 0 -o x.npy
+    says apply rope --input doubles.npy --positions 0 -o x.npy
+    says apply rope --input deep.npy --positions 0 -o x.npy
+    says apply rope --input none.npy --positions 0 -o x.npy
 
     says attend rope
     says attend rope --query q.npy --key q.npy
@@ -223,6 +256,54 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --landmarks 2 --clusters 2 -o x.npy
     says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --iterations 2 -o x.npy
     says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --attention liner -o x.npy
+    says attend 'rope + scores(window=1)' --query q.npy --key q.npy --value q.npy --positions 0:2 --keep 1 -o x.npy
+    says attend rope --query q.npy --key q.npy --value k.npy --positions 0:2 -o x.npy
+    says attend rope --query q.npy --key q.npy --value wide.npy --positions 0:2 -o x.npy
+    says attend rope --query q.npy --key k.npy --value k.npy --positions 0:2 -o x.npy
+    # attends WORD…: queries, keys and values that agree
+    attends() {
+        says attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 "$@"
+    }
+    attends --attention 'soft(landmarks=2)' --landmarks 2 -o x.npy
+    attends --attention soft --clusters 2 -o x.npy
+    attends --attention clustered --landmarks 2 -o x.npy
+    attends --attention clustered --clusters 0 -o x.npy
+    attends --attention linear --cap 2 -o x.npy
+    attends --attention linear --window 2 -o x.npy
+    attends --attention linear --documents three.npy -o x.npy
+    attends --bias hidden.npy -o x.npy
+    attends --bias undefined.npy -o x.npy
+    attends --bias infinite.npy -o x.npy
+    attends --bias one.npy -o x.npy
+    attends --bias tall.npy -o x.npy
+    attends --bias reals.npy -o x.npy
+    attends --bias deep.npy -o x.npy
+    attends --bias none.npy -o x.npy
+    attends --cap 0 -o x.npy
+    attends --scale -0.5 -o x.npy
+    attends --mask causal --prefix 1 -o x.npy
+    attends --mask prefix --prefix 0 -o x.npy
+    attends --window 1 --keep 1 -o x.npy
+    attends --documents beyond.npy -o x.npy
+    attends --documents below.npy -o x.npy
+    attends --documents edges.npy -o x.npy
+    attends --documents bias.npy -o x.npy
+    attends --key-positions 0:2 --documents whole.npy -o x.npy
+    attends --key-positions 0:2 --documents whole.npy --key-documents three.npy -o x.npy
+    attends --grad-dir d --grad-output long.npy
+    attends --grad-dir d --grad-output wide.npy
+    attends --grad-output q.npy
+    attends --weights w.npy
+    # The longest folders that the results have room in, and longer ones.
+    dots=$(printf '%500s' '' | sed 's: :./:g')
+    for name in dd ddd; do
+        run fold rope --heads 2 --head-dim 4 -o "$(printf '%.986s' "$dots")$name"
+        printf '%s [%d]\n' "$(grep -o '.\{30\}$' .out/stderr)" "$status"
+    done
+    for name in ddd dddd; do
+        run attend rope --query q.npy --key q.npy --value q.npy --positions 0:2 --grad-output q.npy --grad-dir "$dots$name"
+        printf '%s [%d]\n' "$(grep -o '.\{30\}$' .out/stderr)" "$status"
+    done
 
     says fold rope
     says fold rope --heads 2
@@ -279,7 +360,11 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says fold 'rope(values=on)' --query reals.npy --key reals.npy --value flat.npy --out-projection flat.npy --heads 1 --head-dim 2 -o x.safetensors
     says fold 'roper' --query bias.npy --key bias.npy --value bias.npy --out-projection wide.npy --heads 1 --head-dim 2 -o x.safetensors
     says check 'shiv-quirk(depth=4, k=4)' --heads 6 --head-dim 2
+    says check rope --heads 0
+    says check none
+    says check rope --head-dim 3
     says fold rope --to algebraic --heads 2 --head-dim 4 -o x.safetensors --params none.safetensors
+    says fold rope --heads 2 --head-dim 4 -o x.safetensors --to algebraic --json
 
     says plot group seq
     says plot group seq -o x.gif
@@ -309,6 +394,30 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says plot attention words --store t/locus.db -o x.svg --input '1 9'
     says plot attention words --store t/locus.db -o x.svg --sample 9
     says plot attention trees --store t/locus.db -o x.svg --input '(1 2 3)'
+    says plot curves 1 nobody -o x.svg
+    says plot lengths 1 -o x.svg
+    says plot group seq --to 1 -o x.svg
+    says plot group seq -o gone/x.svg
+    says plot similarity sinusoidal --positions 0:3 --origin 0 --dim 4 -o gone/x.svg
+    says plot similarity alibi --positions 0:3 --origin x --dim 4 -o gone/x.svg
+    says plot spectrum sinusoidal -o x.svg
+    says plot spectrum rope -o gone/x.svg
+    says plot spectrum rope --head-dim 3 -o x.svg
+    says plot table rope --dim 4 -o x.svg --positions 0:3
+    says plot table sinusoidal --dim 4 -o gone/x.svg --positions 0:3
+    says plot table 'chebyshev(site=output)' --dim 4 -o gone/x.svg --positions 0:3
+    says plot frequencies rope rope rope rope rope rope rope rope -o gone/x.svg
+    says plot frequencies rope alibi -o x.svg
+    says plot frequencies rope --head-dim 3 -o x.svg
+    # The longest names that stand beside a curve.
+    for digits in 12345 123456; do
+        run plot frequencies 'rope(base=12345, scaling=yarn, factor=8, original=4096) + sinusoidal(base=54321.'$digits') + learned(size=12345, deviation=0.5) + t5(buckets=64) + alibi(scaled=on)' -o x.svg
+        grep -o '>rope(.*<' x.svg
+    done
+    says plot similarity
+    says plot attention words --store t/locus.db -o x.svg --input zero.txt
+    says plot attention words --store t/locus.db -o x.svg --sample 0
+    says plot attention words --store t/locus.db -o x.gif --input 1
 
     says data inspect copy -n 20 --length 5 --symbols 6
     says data inspect copy -n 20 --length 5 --symbols 6 --set test --json
@@ -365,6 +474,24 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says data get everything
     says data get cifar10 --to ''
     says data get cifar10 --from nowhere.tar.gz --to gone
+    says data inspect pairs -n 3 --data words.txt
+    says data inspect classify --seed 3 --data labels.tsv
+    says data inspect classify --data labels.tsv
+    says data inspect classify --data labels.tsv --set test --json
+    says data make classify --data labels.tsv -o -
+    says data make copy -n 0 -o -
+    says data make copy -n 1 --length 3 --set test --seed 9 -o -
+    says data make text --train-text words.txt --vocabulary 1 -o made
+    says data make text --train-text words.txt --vocabulary 256 -o made --quiet
+    says data make cifar10 -o x.png --image 1 --data nowhere
+    says data inspect copy -n 1 --show 2 --length 3
+    says data inspect copy -n 3 --show 2 --length 3
+    says data inspect tree-copy -n 2 --depth 1001
+    says data make tree-copy -n 2 --depth 1001 -o -
+    says data inspect none.jsonl --show 0
+    says data inspect words
+    says data get listops
+    says data get classify
 
     says train
     says train --task copy
@@ -402,6 +529,16 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says train --continue sums --steps 1 --store t/locus.db --length 3
     says train --continue 1 --steps 1
     says train --continue words --store none/locus.db
+    says train --continue words --store t/locus.db
+    says train --continue words --steps 1 --store t/locus.db
+    says train --continue kept --steps 1 --name kept --store t/locus.db
+    says train --continue kept --steps 1 --init-from words --store t/locus.db
+    says train --continue labels --steps 1 --store t/locus.db
+    says train --continue labels --steps 1 --data none.tsv --store t/locus.db
+    sed 's/the 1/the 8/' labels.tsv >others.tsv
+    says train --continue labels --steps 1 --data others.tsv --store t/locus.db
+    says train --task copy --encoding rope --init-from words --store t/locus.db
+    says train --task copy --encoding rope --init-from none.safetensors --store t/locus.db
 
     says eval 1
     says generate 1 --input 1
@@ -414,6 +551,32 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says eval words --store t/locus.db --lengths 2000000
     says eval words --store t/locus.db --data here
     says eval sums --store t/locus.db --lengths 19
+    says eval words --store t/locus.db --n 0
+    says eval words --store t/locus.db --greedy-samples -1
+    # shellcheck disable=SC2086
+    run train --task tree-copy --encoding 'shiv-quirk(depth=2, k=2)' --depth 4 ${tiny%--quiet} --dim 24 --store p/locus.db --name cut
+    sed -n -e '1,2p' -e '/^note/p' -e 's/^\(2 steps in\) .*, \(.* parameters\), peak .*/\1 TIME, \2/p' .out/stdout
+    # shellcheck disable=SC2086
+    run train --task copy --encoding rope --length 3 --length-deviation 0 --symbols 1 --rate 0.02 ${tiny%--quiet} --batch 4 --steps 30 \
+        --evaluate-every 5 --store p/locus.db --name learnt
+    cp .out/stdout learnt
+    run runs show learnt --store p/locus.db --json
+    sed -n "s/ $(sed -n 's/.*"steps_to_99":[^0-9]*\([1-9][0-9]*\).*/\1/p' .out/stdout) steps$/ N steps/p" learnt
+    for sizes in '' '--depths 2,5,6' '--depths 1' '--depths 5 --quiet'; do
+        # shellcheck disable=SC2086
+        run eval cut --store p/locus.db $sizes
+        cat .out/stderr
+    done
+    for quiet in '' --quiet; do
+        # shellcheck disable=SC2086
+        run generate cut --store p/locus.db --input '(11 1 (12 2 (13 3 4)))' $quiet
+        cat .out/stderr
+    done
+    says eval endless --store t/locus.db --set train
+    says eval '' --store t/locus.db
+    says eval labels --store t/locus.db
+    says eval labels --store t/locus.db --lengths 3
+    says generate labels --store t/locus.db
     says generate words --store t/locus.db --input '1 9'
     says generate words --store t/locus.db --input ''
     says generate words --store t/locus.db --input 1 -n 2
@@ -430,6 +593,15 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says generate sums --store t/locus.db --prompt x
     says generate sums --store t/locus.db --prompts none.txt
     says generate sums --store t/locus.db --length 3
+    says generate words --store t/locus.db -n 0
+    says generate words --store t/locus.db --input '1 2 x'
+    says generate words --store t/locus.db --input 1 --length 3
+    says generate sums --store t/locus.db --top-p 1.5
+    says generate sums --store t/locus.db --prompt 1 --seed 1
+    says generate sums --store t/locus.db --prompt 1 --temperature 0 --top-p 0.5
+    says generate sums --store t/locus.db --prompts zero.txt
+    says generate sums --store t/locus.db --prompts empty.npy
+    says generate sums --store t/locus.db --prompt 1 --tokens 0
 
     says compare
     says compare --task copy,tree-copy --seeds 2 --list
@@ -448,13 +620,62 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says compare --task copy --encodings rope --vary zzzzzzzz=1
     says compare --task copy --encodings rope --vary rate=1,,2
     says compare --task copy --encodings rope --vary rate=1,1
+    says compare --task copy --encodings rope --vary rate=1,2,2
     says compare --task copy --encodings rope --vary rate=1 --vary rate=2
+    says compare --task copy --encodings rope --vary rate=1 --vary layers=1 --vary layers=2
     says compare --task copy --encodings rope --vary rate=1 --rate 2
     says compare --task copy --encodings rope --vary lengths=1
     says compare --task copy --encodings rope --vary rate=x
+    many=$(seq -s, 1024)
+    run compare --task copy --encodings rope --vary "steps=$many,1025" --list
+    cat .out/stderr
+    run compare --task copy --encodings rope --vary "steps=$many" --vary rate=1,2 --list
+    cat .out/stderr
+    eight='--vary rate=1 --vary batch=1 --vary layers=1 --vary heads=1 --vary dropout=0 --vary warmup=0 --vary patience=1
+        --vary norm=after'
+    # shellcheck disable=SC2086
+    {
+        says compare --task copy --encodings rope $eight --list
+        says compare --task copy --encodings rope $eight --vary steps=1 --list
+    }
     says compare --task copy --encodings rope --list --sbatch
     says compare --task copy --encodings rope --sbatch --only 1
     says compare --task copy --encodings rope --list --only 2
+    says compare --task copy --encodings rope --list --only ''
+    says compare --task copy --encodings rope --list --parallel
+    says compare --task copy --encodings rope --parallel --only 1
+    says compare --task copy --encodings rope --sbatch --restart
+    says compare --task copy --encodings rope,alibi --list --only 2
+    says compare --task copy --encodings rope,alibi --list --only 0
+    says compare --task copy --encodings rope --schedule constant --warmup 0.1 --list
+    says compare --task copy --encodings rope --schedule constant --warmup 0 --list
+    says compare --task copy --encodings rope --test-lengths 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 --list
+    says compare --task copy --encodings rope --test-lengths 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17 --list
+    says compare --task copy --encodings rope --shards 2 --batch 2 --list
+    says compare --task addition --encodings rope --epochs 3 --train-samples 10 --list
+    says compare --task copy --encodings rope --jobs 0
+    says compare --task copy --encodings rope --steps 5 --layers 2 --kv-heads 2 --dropout 0.2 --checkpoint-every-minutes 2 --shards 1 --list --json
+    says compare --task cifar10 --encodings none --test-samples 30 --list --json
+    # Alone, what differs from the budget's number makes the budget custom, and the number itself does not.
+    for given in rate=0.003 rate=0.002 batch=33 batch=32 norm=after norm=before layers=3 layers=2 kv-heads=2 kv-heads=4 \
+        steps=1499 steps=1500 epochs=399 epochs=400 dropout=0.2 dropout=0.1 test-samples=255 test-samples=256 attention=linear \
+        attention=softmax checkpoint-seconds=5 shards=2 shards=1 length-deviation=2 length-deviation=1.6; do
+        run compare --task copy --encodings rope "--${given%=*}" "${given#*=}" --list --format csv
+        printf '%s ' "$given"
+        sed -n 's/.*,//;2p' .out/stdout
+    done
+    # Trainings, of which a line tells each.
+    # shellcheck disable=SC2086
+    compares() {
+        says compare --task copy --length 4 --symbols 5 --encodings "$1" ${tiny%--quiet} --store c/locus.db --no-page --only "$2"
+    }
+    compares rope,none 1
+    compares rope,none 2,1
+    compares 'rope,learned(size=1)' 2
+    compares 'learned(size=1),learned(size=2)' 2,1
+    # shellcheck disable=SC2086
+    says compare --task copy --length 4 --symbols 5 --encodings 'learned(size=1),none' --seeds 2 $tiny --store c/locus.db --only 1,3,4
+    says compare --task copy --length 4 --symbols 5 --encodings rope,t5 $tiny --store c/locus.db --list
     says compare --task cifar10,text --data here --list
     says compare --task copy --encodings rope --parallel
     says compare --task copy,reverse --encodings "rope,algebraic(group=seq)" --sbatch --threads 2
@@ -469,6 +690,16 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says reproduce --from $table.json --seeds 2
     says reproduce --from $table.json -o page.html --check
     says reproduce --from $table.json -o page.html
+    says reproduce --from $table.json -o gone/page.html
+    says reproduce --from $table.json -o page.html --json
+    mv $table.md kept.md
+    mkdir $table.md
+    run reproduce --from $table.json
+    cat .out/stderr
+    printf '[%d]\n' "$status"
+    says reproduce --from $table.json --check
+    rmdir $table.md
+    mv kept.md $table.md
     says reproduce table1 --check
     says reproduce table1 -o page.html
     says reproduce roper --budget smoke --columns text-loss --data nowhere
@@ -497,12 +728,36 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says reproduce table1 --budget quick --columns copy-scaled --rows rope --seeds 1 --no-page --quiet
     grep -v '^| this file by' runs/reproduce-table1-quick-copy-scaled-rope.md
     rm -r runs/reproduce-table1-quick-copy-scaled-rope.*
+    for end in md html json; do
+        mkdir runs/reproduce-table1-quick-copy-scaled-rope.$end # stands in a file's place
+        run reproduce table1 --budget quick --columns copy-scaled --rows rope --seeds 1 --quiet
+        tail -n 1 .out/stdout
+        cat .out/stderr
+        printf '[%d]\n' "$status"
+        rm -r runs/reproduce-table1-quick-copy-scaled-rope.*
+    done
     says reproduce table1 --columns copy --rows rope --seed 2 --sbatch
     says reproduce table1 --columns copy --rows rope --parallel --store 'a b/locus.db'
+    # What a table's files are called.
+    copies=$(printf 'copy,%.0s' $(seq 22))
+    for asked in '--setup code' '--decay off' '--decay both' '--embedding-init scaled' '--embedding-init unit' '--embedding-init both' \
+        --factors '--precision bf16' '--seed 1 --columns copy,reverse --rows rope' "--columns ${copies}repeat" "--columns ${copies}reverse"; do
+        # shellcheck disable=SC2086
+        run reproduce table1 $asked --parallel
+        grep -o 'reproduce-table1[^ ]*-parts' .out/stdout | sort -u
+    done
+    for asked in 'table2 --tree-paths own' 'table2 --tree-paths next' 'table2 --tree-paths code' 'table3 --more --budget quick' \
+        'roper --drop-worst --more'; do
+        # shellcheck disable=SC2086
+        run reproduce $asked --parallel
+        grep -o 'reproduce-[^ ]*-parts' .out/stdout | sort -u
+        cat .out/stderr
+    done
 
     says runs --task copy
     says runs --task copy --encoding rope --format csv
     says runs --encoding rope --format latex
+    says runs --encoding sinusoidal --format csv
     says runs --store t/locus.db --task addition --json --format csv
     says runs --task nothing
     says runs --task nothing --json
@@ -510,6 +765,9 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says runs diff 2 3
     says runs diff 1
     says runs diff 1 1
+    says runs diff 1 3 --format csv
+    says runs diff 1 3 --json
+    says runs diff 1 nobody
     says runs show 3
     says runs show copy
     says runs show
@@ -526,6 +784,7 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says runs delete 2
     says runs export
     says runs export 1 1 -o x.json
+    says runs export 1 3 1 -o x.json
     says runs export 99 -o x.json
     says runs export --task nothing -o x.json
     says runs export 1 -o x.json
@@ -539,17 +798,41 @@ tiny='--dim 16 --heads 2 --layers 1 --feed-forward 16 --batch 2 --steps 2 --eval
     says runs import t/locus.db --store u/locus.db
     says runs import t/locus.db --store u/locus.db
     says runs import words.txt
+    says runs diff 1 2 3
+    says runs export 1 --store t/locus.db
+    says runs import t/none.db
+    says runs import recorded.json recorded.json
+    says runs import recorded.json none.json
+    says runs --format nothing
+    says runs show 1 --format tensorboard
+    says runs export 1 --format tensorboard -o board
+    says runs export 1 2 --format csv -o gone/x
+    says runs delete 99 first
+    says runs delete first 99
+    says runs note 99 text
+    says runs note first 'two' words
+    says runs rename 99 second
+    says runs rename first second third
     says runs everything
     says runs --store none/locus.db
     says report --task nothing
+    says report --setup code --format csv
+    says report --json --task nothing
+    says report -o gone/x.html
     says report --store none/locus.db
     says bench what
     says bench aply
+    says bench apply --tokens 0
+    says bench attention --lengths 0
+    says bench attention --lengths 8,1048577
     says completion tcsh
+    says completion bas
+    says completion bash man
     says completion
 } >spoken.txt
 # Versions, times, and what depends on when.
-sed -i -e "s/[0-9]\{4\}-[0-9][0-9]-[0-9][0-9]T[0-9:]*Z/TIME/g" -e 's/^locus [0-9.]*:/locus VERSION:/' spoken.txt
+sed -i -e "s/[0-9]\{4\}-[0-9][0-9]-[0-9][0-9]T[0-9:]*Z/TIME/g" -e 's/^locus [0-9.]*:/locus VERSION:/' \
+    -e 's/: done in [0-9.]* s$/: done in TIME/' spoken.txt
 checks=$((checks + 1))
 cmp -s spoken.txt "$LOCUS_SOURCE/tests/golden/spoken.txt" || {
     cp spoken.txt "${LOCUS_BUILD:-/tmp}"

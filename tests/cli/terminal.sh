@@ -54,7 +54,9 @@ on 100 "'$LOCUS' compare --task copy --encodings rope,alibi --seeds 1 --jobs 2 $
 prints 'of 2 cells done'
 prints 'rope.*▏ train [0-9]*/600'
 prints "$escape\\[[23]A"
+! grep -q "$escape\\[\\([04-9]\\|[0-9][0-9]\\)A" .out/stdout || complain 'the cursor goes up over more or fewer lines than stand there'
 prints "$escape\\[J"
+prints "$escape\\[[1-3]A$return$escape\\[J" # before each line that stays
 prints '\[2/2\]'
 [ "$(widest)" -lt 100 ] || complain "a frame has $(widest) columns of 100"
 

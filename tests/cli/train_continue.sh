@@ -78,7 +78,9 @@ refuses 2 "'copy-first' is the run that this one goes on from" "$locus" train --
 # shellcheck disable=SC2086
 "$locus" train --task copy $tiny --length 5 --symbols 6 --schedule constant --steps 40 --keep-optimizer --rate 3e-3 --name other-first ||
     fail "another parent"
-"$locus" train --continue other-first --steps 40 --name other-second --threads 1 --quiet || fail "another child"
+"$locus" train --continue other-first --steps 40 --name other-second --checkpoint-every-minutes 2 --threads 1 --quiet || fail "another child"
+"$locus" runs show other-second --json | grep -q '"checkpoint_seconds":[[:space:]]*120' &&
+    "$locus" runs show killed --json | grep -q '"checkpoint_seconds":[[:space:]]*0,' || fail "how often checkpoints are written is lost"
 [ "$("$locus" runs show copy-second --json | grep -c continued_from)" = 1 ] || fail "the parent is no part of the configuration"
 [ "$("$locus" runs show copy-second --json | grep -o '"continued_from":[^,}]*')" != \
     "$("$locus" runs show other-second --json | grep -o '"continued_from":[^,}]*')" ] || fail "two parents are told as one"
@@ -106,11 +108,29 @@ refuses 1 "'own' cannot be gone on with: .*state.safetensors" "$locus" train --c
 refuses 2 "data says where they are" "$locus" train --continue patient --steps 5
 refuses 1 "'patient' ended because it got no better for long" "$locus" train --continue patient --steps 5 --data labels.tsv
 cp -R runs edited
+# edit COLUMN = VALUE… [NAME]: of that run, copy-first if none is named
 edit() { "${LOCUS_PYTHON:-python3}" -c 'import sqlite3, sys
 with sqlite3.connect("edited/locus.db") as store:
-    assert store.execute("UPDATE run SET " + sys.argv[1] + " WHERE name = ?", ("copy-first",)).rowcount == 1' "$1"; }
+    assert store.execute("UPDATE run SET " + sys.argv[1] + " WHERE name = ?", (sys.argv[2],)).rowcount == 1' "$1" "${2-copy-first}"; }
 go_on() { "$locus" train --continue copy-first --steps 5 --store edited/locus.db --checkpoint-every-minutes 2 --name more; }
 edit "config = replace(config, '{', '{\"numerics\":9,')" || fail "another arithmetic"
 refuses 1 "'copy-first' was trained by a version whose arithmetic differs" go_on
 edit "state = 2" || fail "a run that is not done"
 refuses 1 "'copy-first' is stopped, not done: its own command goes on with it" go_on
+refuses 1 "the run 'copy-first' is not finished: only finished runs are exported" "$locus" runs export copy-second copy-first -o x.json \
+    --store edited/locus.db
+# What another program may have written: tasks that are not there, names that are no folder's.
+edit "task = 'copied'" || fail "another task"
+refuses 1 "the run 'copy-first' is of the task 'copied', which this version does not have" "$locus" eval copy-first --store edited/locus.db
+edit "task = 'copy', state = 1, name = '../first'" || fail "another name"
+refuses 1 "the state of '../first' cannot be found" "$locus" train --continue ../first --steps 5 --store edited/locus.db
+refuses 1 "the parameters of '../first' cannot be found" "$locus" train --task copy --encoding rope --init-from ../first --store edited/locus.db
+
+# How far trainings are that are not done.
+cell=$("$locus" compare --task copy --encodings rope --list --format csv | sed -n '2s/.*not begun,\([^,]*\),.*/\1/p')
+edit "name = '$cell', state = 0, steps_done = 7, steps_total = 9" ../first || fail "a run that is begun"
+listed() { "$locus" compare --task copy --encodings rope --list --store edited/locus.db | grep -q "  $1  " || fail "the list does not say '$1'"; }
+listed 'begun, not finished, at step 7 of 9'
+edit "state = 2" "$cell" && listed 'stopped at step 7 of 9'
+edit "state = 3" "$cell" && listed 'failed at step 7 of 9'
+edit "state = 1" "$cell" && listed 'done'

@@ -24,22 +24,26 @@ small="--dim 16 --heads 2 --layers 2 --feed-forward 16 --train-samples 30 --test
 "$locus" train --task cifar10 --encoding 'algebraic(group=grid:2)' $small --name first >train.txt 2>err ||
     fail "train: $(cat err)"
 [ "$(grep -c '^locus: epoch [1-8] of 8: test ' err)" -ge 1 ] || fail "epochs: $(cat err)"
-# What is told of an epoch are the scores after its eight steps.
-"$locus" runs export first --format csv -o curves.csv --quiet
-awk -F '[ ,:;%]+' '
+# told_epochs NAME EPOCHS: what was told of an epoch are the scores after its eight steps
+told_epochs() {
+    "$locus" runs export "$1" --format csv -o curves.csv --quiet
+    awk -F '[ ,:;%]+' -v epochs="$2" '
     NR == FNR { split($0, v, ","); if (v[8] == "curve" && v[9] == "dev") curve[v[10], v[11]] = v[12]; next }
     {
         test = sprintf("%.2f", 100 * curve["accuracy", 8 * $3])
-        line = sprintf("locus: epoch %d of 8: test %s %%, loss %.4f; training loss %s, %s tokens/s", $3, test,
+        line = sprintf("locus: epoch %d of %d: test %s %%, loss %.4f; training loss %s, %s tokens/s", $3, epochs, test,
                        curve["loss", 8 * $3], $12, $13)
         if ($0 != line || $3 <= before || $12 !~ /^[0-9]\.[0-9]+$/ || $13 !~ /^[1-9][0-9]+$/) { print $0 ", not " line; exit 1 }
         before = $3
-    }' curves.csv err >difference || fail "epochs: $(cat difference curves.csv)"
+    }' curves.csv err >difference || fail "epochs of $1: $(cat difference curves.csv)"
+}
+grep -q '^cifar10 · algebraic(group=grid:2) · budget custom · set-up paper · seed 0$' train.txt || fail "what is trained: $(cat train.txt)"
+told_epochs first 8
 # An epoch that takes longer than it is between two looks is told once all the same.
 # shellcheck disable=SC2086
 "$locus" train --task cifar10 --encoding rope $small --dim 96 --layers 4 --feed-forward 192 --epochs 2 --name slow >out 2>err ||
     fail "train: $(cat err)"
-[ -z "$(sed -n 's/^locus: \(epoch [12]\) of 2: test .*/\1/p' err | uniq -d)" ] || fail "an epoch is told twice: $(cat err)"
+told_epochs slow 2
 # shellcheck disable=SC2086
 "$locus" train --task cifar10 --encoding 'algebraic(group=grid:2)' $small --name first --json >train.json
 for name in accuracy accuracy_half accuracy_last loss best_step; do

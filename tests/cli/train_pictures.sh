@@ -45,11 +45,24 @@ trained=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.]*\).*/\1/p' ow
 "$locus" eval own --test all | grep -q '^test *62 ' || fail "eval of another folder"
 "$locus" eval own all/red/03.ppm all/green/21.png >said 2>err || fail "eval of pictures: $(cat err)"
 grep -qE '^all/red/03.ppm +(red|green|blue) [0-9.]+ %' said || fail "eval of pictures: $(cat said)"
+# Of two classes there is no third.
+mkdir two && cp -R all/red all/blue two
+# shellcheck disable=SC2086
+"$locus" train --task images --data two --encoding none $tiny --epochs 1 --name two --store two.db --quiet || fail "two classes"
+"$locus" eval two all/red/03.ppm --store two.db >said || fail "a picture of two classes"
+grep -qE '^all/red/03.ppm +(red [0-9.]+ %  +blue|blue [0-9.]+ %  +red) [0-9.]+ %  +–$' said || fail "a picture of two classes: $(cat said)"
+"$locus" eval two all/red/03.ppm --store two.db --json >said && [ "$(grep -c '"probability"' said)" = 2 ] || fail "two classes: $(cat said)"
 # Other sides: the trained one scores as the test set does; the larger one has more places, which a table may not have.
 "$locus" eval own --data all --sides 11,20 >sides 2>err || fail "sides: $(cat err)"
 "$locus" eval own --data all >test
 [ "$(sed -n 's/^test:11 *//p' sides)" = "$(sed -n 's/^test *//p' test)" ] || fail "side 11 is another test set: $(cat sides test)"
 grep -q '^test:20 ' sides && "$locus" runs show own | grep -q '"test:20":{[^}]*"accuracy":' || fail "side 20 is not kept: $(cat sides)"
+# A side's scores are those of the run's own parameters: two trainings that differ in nothing but their seeds have others.
+# shellcheck disable=SC2086
+"$locus" train --task images --data all --encoding 'algebraic(group=grid:2)' $tiny --seed 1 --name reseeded --store seeds.db --quiet ||
+    fail "train: another seed"
+"$locus" eval reseeded --data all --sides 20 --store seeds.db >others || fail "sides of another run"
+[ "$(grep '^test:20 ' sides)" != "$(grep '^test:20 ' others)" ] || fail "side 20 of two runs is the same: $(cat sides others)"
 "$locus" plot lengths own -o sides.svg && grep -q '>trained<' sides.svg && grep -q '>side of the test pictures, pixels<' sides.svg ||
     fail "sides are not drawn"
 refuses 1 "image_side is 4: it must be between 5" "$locus" eval own --data all --sides 4

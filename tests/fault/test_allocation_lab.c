@@ -5,11 +5,13 @@
 #include "io/rope_file.h"
 #include "model/architecture.h"
 #include "model/attention_maps.h"
+#include "ranks/ranks_threads.h"
 #include "sanitized.h"
 #include "task/listops/listops.h"
 #include "task/problem.h"
 #include "task/task_class.h"
 #include "task/tree_task.h"
+#include "train/configuration/config.h"
 #include "train/feed/batch.h"
 #include "train/feed/feed.h"
 #include "train/feed/sequence_feed.h"
@@ -299,6 +301,20 @@ static locus_status expressions_way(const way *how, locus_error *error) {
     return status;
 }
 
+/* What follows from an encoding's text: nothing else follows for want of memory. */
+static locus_status text_way(const way *how, locus_error *error) {
+    lab_train_config config = {.encoding = how->encoding, .model.position_scale = LAB_POSITIONS_SQRT_DIM};
+    size_t least;
+    locus_status status = lab_config_settle(&config, error);
+    if (status == LOCUS_OK) {
+        assert_int_equal(config.model.position_scale, LAB_POSITIONS_AS_THEY_ARE);
+        status = lab_spec_least(how->encoding, "rope", "original", &least, error);
+    }
+    if (status == LOCUS_OK)
+        assert_int_equal(least, 7);
+    return status;
+}
+
 /* ---- one failure after another ---- */
 
 typedef locus_status way_function(const way *how, locus_error *error);
@@ -397,6 +413,34 @@ static void test_configurations(void **state) {
     lab_rope_config_free(&whole);
 }
 
+static void test_texts(void **state) {
+    (void)state;
+    every_failure(
+        text_way,
+        &(way){.encoding = "rope(scaling=yarn, factor=4, original=9) / rope(scaling=yarn, factor=4, original=7)"});
+}
+
+static void close_rank(lab_ranks **ranks, void *context) {
+    atomic_fetch_add((atomic_int *)context, 1);
+    lab_ranks_close(ranks);
+}
+
+/* All of them run, or none. */
+static void test_ranks(void **state) {
+    (void)state;
+    bool failed = true;
+    for (long point = 0; failed; point++) {
+        locus_error error = {0};
+        atomic_int ran = 0;
+        allocator_arm(point);
+        const locus_status status = lab_ranks_threads(4, close_rank, &ran, &error);
+        failed = allocator_disarm();
+        assert_int_equal(status, failed ? LOCUS_ERROR_MEMORY : LOCUS_OK);
+        assert_int_equal(ran, failed ? 0 : 4);
+        assert_true(point < 100);
+    }
+}
+
 /* A chance of 0 says nothing of memory: the most common of many tokens is counted without any. */
 static void test_chance(void **state) {
     (void)state;
@@ -412,7 +456,8 @@ static void test_chance(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoders),    cmocka_unit_test(test_images),
                                        cmocka_unit_test(test_trees),       cmocka_unit_test(test_problems),
-                                       cmocka_unit_test(test_expressions), cmocka_unit_test(test_chance),
-                                       cmocka_unit_test(test_maps),        cmocka_unit_test(test_configurations)};
+                                       cmocka_unit_test(test_expressions), cmocka_unit_test(test_texts),
+                                       cmocka_unit_test(test_chance),      cmocka_unit_test(test_maps),
+                                       cmocka_unit_test(test_ranks),       cmocka_unit_test(test_configurations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@
 #include "page/run_figure.h"
 #include "report/tables/summary.h"
 #include "store_argument.h"
+#include "train/store/store_sql.h"
 
 #include <cjson/cJSON.h>
 #include <openssl/evp.h>
@@ -47,32 +48,40 @@ static int drop(void **state) {
     return scratch_remove(state);
 }
 
-static void summary_as_json(void **state) {
-    (void)state;
+static void expect_json(lab_store *from, const lab_summary_filter *filter, const char *expected) {
     lab_summary summary;
-    OK(lab_summary_create(&summary, store, &(lab_summary_filter){0}, &failed));
+    OK(lab_summary_create(&summary, from, filter, &failed));
     cJSON *made = lab_summary_json(&summary);
     assert_non_null(made);
-    planted_json_is(made, "report_summary.json");
+    planted_json_is(made, expected);
     cJSON_Delete(made);
     lab_summary_free(&summary);
 }
 
-static void tables(void **state) {
+static void summary_as_json(void **state) {
     (void)state;
+    expect_json(store, &(lab_summary_filter){0}, "report_summary.json");
+}
+
+static void expect_tables(lab_store *from, const lab_summary_filter *filter, const char *expected) {
     lab_summary summary;
     char *text = NULL;
     size_t bytes;
-    OK(lab_summary_create(&summary, store, &(lab_summary_filter){0}, &failed));
+    OK(lab_summary_create(&summary, from, filter, &failed));
     const int file = open(scratch_path("tables"), O_RDWR | O_CREAT | O_TRUNC, 0600), saved = dup(STDOUT_FILENO);
     assert_true(fflush(stdout) == 0 && file >= 0 && saved >= 0 && dup2(file, STDOUT_FILENO) == STDOUT_FILENO);
     assert_int_equal(cli_summary_print(&summary, NULL), 0);
     assert_true(fflush(stdout) == 0 && dup2(saved, STDOUT_FILENO) == STDOUT_FILENO);
     assert_true(close(file) == 0 && close(saved) == 0);
     OK(lab_file_read(scratch_path("tables"), &text, &bytes, &failed));
-    planted_text_is(text, "report_tables.txt");
+    planted_text_is(text, expected);
     free(text);
     lab_summary_free(&summary);
+}
+
+static void tables(void **state) {
+    (void)state;
+    expect_tables(store, &(lab_summary_filter){0}, "report_tables.txt");
 }
 
 /* Replaces what stands between two texts, the first time, by dots. */
@@ -101,12 +110,11 @@ static void assert_source(const char *page, const char *policy, const char *tag)
 }
 
 /* Style and script are none of its numbers; version and date are not always the same. */
-static void page(void **state) {
-    (void)state;
-    const lab_report_options options = {.command = "locus report --store 'a & b'"};
+static void expect_page(lab_store *from, const lab_summary_filter *filter, const char *expected) {
+    const lab_report_options options = {.command = "locus report --store 'a & b'", .filter = *filter};
     char *text = NULL;
     size_t bytes;
-    OK(lab_report_write(store, &options, scratch_path("page.html"), &failed));
+    OK(lab_report_write(from, &options, scratch_path("page.html"), &failed));
     OK(lab_file_read(scratch_path("page.html"), &text, &bytes, &failed));
     for (size_t i = 0; i < 2; i++)
         assert_source(text, i == 0 ? "script-src '" : "style-src '", i == 0 ? "<script>" : "<style>");
@@ -114,8 +122,39 @@ static void page(void **state) {
     mask(text, "<style>", "</style>");
     mask(text, "<script>", "</script>");
     mask(text, "<p>By locus ", ", with");
-    planted_text_is(text, "report_page.txt");
+    planted_text_is(text, expected);
     free(text);
+}
+
+static void page(void **state) {
+    (void)state;
+    expect_page(store, &(lab_summary_filter){0}, "report_page.txt");
+}
+
+/* Runs that stopped, failed or only began, some of them all that a row has; without times, memory, curves or scores; of
+ * one epoch. */
+static void odd_runs(void **state) {
+    static const char changes[] =
+        "UPDATE run SET state = 2 WHERE id IN (1, 5, 9, 15, 18, 20, 24, 28, 33);"
+        "UPDATE run SET state = 3, message = 'the loss is not finite' WHERE id IN (6, 16, 31, 35);"
+        "UPDATE run SET state = 0, steps_done = 7 WHERE id IN (2, 19, 36);"
+        "DELETE FROM final WHERE run IN (SELECT id FROM run WHERE state <> 1);"
+        "DELETE FROM final WHERE run IN (8, 26, 37) AND name <> 'loss';"
+        "UPDATE run SET config = replace(config, '\"epochs\":', '\"epochs\":1,\"was\":') WHERE task = 'cifar10';"
+        "UPDATE run SET wall_seconds = 0, tokens_per_second = 0 WHERE id IN (3, 14, 23, 29);"
+        "UPDATE run SET peak_bytes = 0, parameters = 0 WHERE id IN (4, 17, 25, 30);"
+        "DELETE FROM evaluation WHERE run IN (7, 10, 21, 27, 34)";
+    static const int64_t chosen[] = {36, 35, 34, 33, 37, 1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 14,
+                                     15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+    const lab_summary_filter filter = {.runs = chosen, .run_count = sizeof chosen / sizeof *chosen};
+    lab_store *odd = NULL;
+    (void)state;
+    planted_store_open(&odd, scratch_path("odd.db"));
+    OK(lab_store_execute(odd, changes, &failed));
+    expect_json(odd, &filter, "report_odd_summary.json");
+    expect_tables(odd, &filter, "report_odd_tables.txt");
+    expect_page(odd, &filter, "report_odd_page.txt");
+    lab_store_close(&odd);
 }
 
 /* One run alone is no plural. */
@@ -348,6 +387,7 @@ int main(void) {
         cmocka_unit_test(summary_as_json),
         cmocka_unit_test(tables),
         cmocka_unit_test(page),
+        cmocka_unit_test(odd_runs),
         cmocka_unit_test(page_of_one),
         cmocka_unit_test(sheets),
         cmocka_unit_test(contexts_as_json),

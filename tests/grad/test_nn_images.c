@@ -85,6 +85,9 @@ static void test_convolution(void **state) {
     const lab_convolution c = {.channels = CHANNELS, .side = SIDE, .filters = FILTERS, .weight = weight};
     assert_int_equal(lab_convolution_grid(SIDE), GRID);
     assert_int_equal(lab_convolution_grid(32), 10);
+    static const size_t few[] = {0, 0, 0, 0, 0, 1, 1, 1, 2}; /* of no window up to two along a side */
+    for (size_t side = 0; side < sizeof few / sizeof *few; side++)
+        assert_int_equal(lab_convolution_grid(side), few[side]);
     float *scratch = malloc(lab_convolution_scratch(&c) * sizeof *scratch);
     assert_non_null(scratch);
     lab_convolution_forward(&c, (lab_rows){0, 2}, pixels, tokens, places, scratch);

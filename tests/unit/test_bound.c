@@ -236,6 +236,10 @@ static void rewritten_specs(void **state) {
     char *text = lab_spec_string(&spec);
     assert_string_equal(text, "rope(base=600) + alibi + decay");
     free(text);
+    while (spec.count < LAB_TERMS_MAX)
+        assert_int_equal(lab_spec_append(&spec, "decay", &term, &error), LOCUS_OK);
+    assert_int_equal(lab_spec_append(&spec, "kerple", &term, &error), LOCUS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.message, "a spec has at most 8 terms: 'kerple' does not fit");
     lab_spec_close(&spec);
     lab_bound_close(&bound);
 }

@@ -168,7 +168,8 @@ static void lines_keep_their_shape(void **state) {
     static const double roughness[] = {0, 0.3, 5, 100};
     static const size_t most[] = {MANY, 100, 2};
     lab_point all[MANY], left[MANY];
-    unsigned char room[MANY];
+    unsigned char room[MANY + 1];
+    room[MANY] = 7; /* not the path's */
     for (size_t r = 0; r < sizeof roughness / sizeof *roughness; r++) {
         for (size_t m = 0; m < sizeof most / sizeof *most; m++) {
             fill(all, roughness[r]);
@@ -182,6 +183,7 @@ static void lines_keep_their_shape(void **state) {
         }
         fill(all, roughness[r]);
         assert_true(roughness[r] > 1 || lab_path_simplify(all, MANY, 0.2, MANY, room) < MANY / 2);
+        assert_int_equal(room[MANY], 7);
     }
 }
 

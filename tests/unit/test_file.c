@@ -383,8 +383,29 @@ static void a_file_in_the_way_is_named(void **state) {
     expect_content("file", "x");
 }
 
+static void whether_a_file_is_there_is_known_or_refused(void **state) {
+    static const struct {
+        const char *name;
+        bool there;
+    } cases[] = {{"present", true}, {"absent", false}, {"present/below", false}, {".", false}};
+    locus_error error;
+    bool there;
+    char name[400];
+    (void)state;
+    scratch_write("present", "", 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(lab_file_exists(scratch_path(cases[i].name), &there, &error), LOCUS_OK);
+        assert_int_equal(there, cases[i].there);
+    }
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(lab_file_exists(scratch_path(name), &there, &error), LOCUS_ERROR_IO); /* nobody can know */
+    assert_non_null(strstr(error.message, "too long"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whether_a_file_is_there_is_known_or_refused),
         cmocka_unit_test(a_commit_makes_or_replaces_the_file),
         cmocka_unit_test(nothing_shows_before_the_commit),
         cmocka_unit_test(what_a_killed_process_left_is_removed),

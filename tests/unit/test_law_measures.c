@@ -217,6 +217,18 @@ static void magnitudes_are_alike(void **state) {
         assert_true(fabs((double)above[d] - wanted) < 100);
     }
     assert_int_equal(above[6], 0);
+    /* Bounds of 6, 60 and 69, which has five sevenths: with it nine values of 70 are above 60. */
+    elements.reach = 69;
+    size_t last = 0;
+    for (size_t i = 0; i < 20000; i++) {
+        locus_path *path = NULL;
+        int64_t length;
+        assert_int_equal(lab_element_draw(&elements, LAB_ELEMENT_ANY, &path, &error), LOCUS_OK);
+        assert_int_equal(locus_path_length(path, &length, &error), LOCUS_OK);
+        last += length > 60;
+        locus_path_destroy(&path);
+    }
+    assert_true(fabs((double)last - 20000.0 * 5 / 7 * 9 / 70) < 130); /* three deviations */
     locus_group_destroy(&group);
 }
 

@@ -156,7 +156,7 @@ static void only_what_is_added(void **state) {
         lab_model_destroy(&plain);
         lab_train_config training = {.encoding = cases[i].encoding, .model = config};
         training.model.position_scale = LAB_POSITIONS_SQRT_DIM;
-        lab_config_settle(&training);
+        assert_int_equal(lab_config_settle(&training, NULL), LOCUS_OK);
         assert_int_equal(training.model.position_scale, cases[i].added);
     }
 }

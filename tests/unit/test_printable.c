@@ -57,6 +57,71 @@ static void what_a_terminal_obeys_is_replaced(void **state) {
     expect("cut \xE2\x88", "", "cut ??");
 }
 
+/* ---- every edge of UTF-8 ---- */
+
+enum { FORMS = 4 };
+static const uint32_t ends_of_forms[] = {0, 0x80, 0x800, 0x10000, 0x200000};
+
+/* A code in a form of so many bytes, for which it may be too small. */
+static void write_form(char *text, uint32_t code, size_t bytes) {
+    static const unsigned leads[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    for (size_t i = bytes; i-- > 1; code >>= 6)
+        text[i] = (char)(0x80 | (code & 0x3F));
+    text[0] = (char)(leads[bytes] | code);
+}
+
+static bool is_obeyed(uint32_t code) {
+    static const uint32_t ranges[][2] = {{0, 0x1F},        {0x7F, 0x9F},     {0x61C, 0x61C},
+                                         {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (code >= ranges[i][0] && code <= ranges[i][1])
+            return true;
+    return false;
+}
+
+static void expect_character(const char *text, size_t left, size_t bytes, bool wanted) {
+    bool shown = !wanted;
+    const size_t taken = lab_printable_at(text, left, &shown);
+    if (taken != bytes || shown != wanted)
+        fail_msg("%02x %02x %02x %02x, %zu of them: %zu bytes, %d", text[0] & 0xFF, text[1] & 0xFF, text[2] & 0xFF,
+                 text[3] & 0xFF, left, taken, (int)shown);
+}
+
+/* Whole, cut, and with a byte that goes on with nothing. */
+static void expect_form(uint32_t code, size_t bytes) {
+    char text[FORMS] = {0};
+    const bool good = code >= ends_of_forms[bytes - 1] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
+    write_form(text, code, bytes);
+    expect_character(text, bytes, good ? bytes : 1, good && !is_obeyed(code));
+    expect_character(text, FORMS, good ? bytes : 1, good && !is_obeyed(code));
+    for (size_t left = 1; left < bytes; left++)
+        expect_character(text, left, 1, false);
+    for (size_t i = 1; i < bytes; i++) {
+        const char kept = text[i];
+        text[i] = (char)(kept ^ 0x40);
+        expect_character(text, bytes, 1, false);
+        text[i] = (char)(kept ^ 0x80);
+        expect_character(text, bytes, 1, false);
+        text[i] = kept;
+    }
+}
+
+static void characters_of_every_form(void **state) {
+    (void)state;
+    static const uint32_t ranges[][2] = {
+        {0, 0x3000}, {0xD000, 0xE100}, {0xFF00, 0x10100}, {0x10FF00, 0x110100}, {0x1FFF00, 0x200000}};
+    for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++)
+        for (uint32_t code = ranges[r][0]; code < ranges[r][1]; code++)
+            for (size_t bytes = 1; bytes <= FORMS; bytes++)
+                if (code < ends_of_forms[bytes])
+                    expect_form(code, bytes);
+    for (unsigned lead = 0x80; lead < 0x100; lead++) /* none begins so */
+        if (lead < 0xC2 || lead > 0xF4) {
+            const char text[FORMS] = {(char)lead, '\x90', '\x90', '\x90'};
+            expect_character(text, FORMS, 1, false);
+        }
+}
+
 static void names_that_are_no_folder_do_not_fit(void **state) {
     (void)state;
     char longest[202];
@@ -286,6 +351,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_shown_stays),
         cmocka_unit_test(what_a_terminal_obeys_is_replaced),
+        cmocka_unit_test(characters_of_every_form),
         cmocka_unit_test(names_that_are_no_folder_do_not_fit),
         cmocka_unit_test(a_run_is_removed_with_what_was_left_of_it),
         cmocka_unit_test(nothing_outside_is_removed),

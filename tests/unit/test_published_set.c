@@ -6,6 +6,7 @@
 #include "io/published/late_library.h"
 #include "io/published/published_set.h"
 #include "io/temporary.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -465,6 +467,50 @@ static void what_is_wrong_does_not_stay(void **state) {
     assert_int_equal(scratch_count(), before);
 }
 
+/* ---- writing ---- */
+
+/* Stands in the C library's place. Of the next writes into files one is interrupted, one takes nothing, and two take a
+ * byte and three; then they may fail. */
+static size_t parts;
+static int failure;
+
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+    static const int most[] = {3, 1, 0, -1};
+    struct stat facts;
+    if ((parts > 0 || failure != 0) && fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode)) {
+        const int taken = parts > 0 ? most[--parts % 4] : -1;
+        errno = taken >= 0 ? 0 : parts > 0 || failure == 0 ? EINTR : failure;
+        if (taken <= 0)
+            return taken;
+        count = count < (size_t)taken ? count : (size_t)taken;
+    }
+    const struct iovec part = {(void *)(uintptr_t)bytes, count};
+    return writev(descriptor, &part, 1);
+}
+
+/* What is written in parts is whole; what cannot be written is told with its reason, and what came before it stays. */
+static void downloads_are_written_in_parts(void **state) {
+    (void)state;
+    char bytes[1001], path[1024], wanted[1100];
+    locus_error error = {0};
+    snprintf(path, sizeof path, "%s", scratch_path("few copied"));
+    scratch_write("few", content[2], sizes[2]);
+    parts = 16;
+    assert_int_equal(lab_download(url_of("few"), path, NULL, &error), LOCUS_OK);
+    assert_int_equal(parts, 0);
+    assert_int_equal(slurp("few copied", bytes, sizeof bytes), sizes[2]);
+    assert_memory_equal(bytes, content[2], sizes[2]);
+    assert_int_equal(unlink(path), 0);
+    parts = 9;
+    failure = ENOSPC;
+    assert_int_equal(lab_download(url_of("few"), path, NULL, &error), LOCUS_ERROR_IO);
+    failure = 0;
+    snprintf(wanted, sizeof wanted, "cannot write '%s': No space left on device", path);
+    assert_string_equal(error.message, wanted);
+    assert_int_equal(slurp("few copied", bytes, sizeof bytes), 2 * (1 + 3) + 3);
+    assert_memory_equal(bytes, content[2], 2 * (1 + 3) + 3);
+}
+
 /* ---- stopping ---- */
 
 typedef struct patience {
@@ -543,6 +589,7 @@ int main(void) {
         cmocka_unit_test(archives_cannot_reach_out),
         cmocka_unit_test(downloads_go_on),
         cmocka_unit_test(what_is_wrong_does_not_stay),
+        cmocka_unit_test(downloads_are_written_in_parts),
         cmocka_unit_test(stopped_and_begun_again),
         cmocka_unit_test(downloads_are_locked),
     };

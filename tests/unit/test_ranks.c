@@ -12,11 +12,13 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -91,6 +93,46 @@ static void test_fold(void **state) {
         for (size_t r = 0; r < count; r++) {
             assert_int_equal(all.status[r], LOCUS_OK);
             assert_memory_equal(all.gathered[r], expected, sizeof expected);
+        }
+    }
+}
+
+/* Longer than what is exchanged at once, in more than one piece of an addition. */
+enum { LONG = 600001 };
+
+static void long_body(lab_ranks **ranks, void *context) {
+    scene *all = context;
+    const size_t rank = lab_ranks_rank(*ranks), count = lab_ranks_count(*ranks);
+    float *numbers = malloc(LONG * sizeof *numbers);
+    bool right = numbers != NULL;
+    locus_error error;
+    for (size_t i = 0; right && i < LONG; i++)
+        numbers[i] = (float)(i % 1009 + rank);
+    locus_status status = right ? lab_ranks_fold(*ranks, numbers, LONG, 1, &error) : LOCUS_ERROR_MEMORY;
+    for (size_t turn = 0; turn < 2 && status == LOCUS_OK; turn++) {
+        const lab_share share = turn == 0 ? lab_ranks_share(*ranks, LONG) : (lab_share){0, LONG};
+        for (size_t i = share.first; i < share.end; i++)
+            right = right && numbers[i] == (float)(count * (i % 1009) + count * (count - 1) / 2);
+        if (turn == 0)
+            status = lab_ranks_gather(*ranks, numbers, LONG * sizeof *numbers, sizeof *numbers, &error);
+    }
+    all->units[rank][0] = right;
+    all->units[rank][1] = count != 2 || lab_ranks_sent(*ranks) == LONG * sizeof *numbers;
+    all->status[rank] = status;
+    free(numbers);
+    lab_ranks_close(ranks);
+}
+
+/* Sums of whole numbers are exact. Of two ranks each sends one half to be added and the other as it has become. */
+static void test_long(void **state) {
+    (void)state;
+    for (size_t count = 1; count <= 4; count *= 2) {
+        static scene all;
+        memset(&all, 0, sizeof all);
+        assert_int_equal(lab_ranks_threads(count, long_body, &all, NULL), LOCUS_OK);
+        for (size_t r = 0; r < count; r++) {
+            assert_int_equal(all.status[r], LOCUS_OK);
+            assert_true(all.units[r][0] && all.units[r][1]);
         }
     }
 }
@@ -228,6 +270,39 @@ static void test_broken(void **state) {
     assert_int_equal(lab_ranks_threads(4, broken_body, &all, NULL), LOCUS_OK);
     for (size_t r = 0; r < 4; r++)
         assert_int_equal(all.status[r], LOCUS_ERROR_IO);
+}
+
+/* No rank goes on before the last has come, whichever that is. */
+typedef struct gate {
+    atomic_size_t arrived;
+    size_t late, found[MOST];
+    locus_status status[MOST];
+} gate;
+
+static void gate_body(lab_ranks **ranks, void *context) {
+    gate *all = context;
+    const size_t rank = lab_ranks_rank(*ranks);
+    if (rank == all->late)
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    atomic_fetch_add(&all->arrived, 1);
+    all->status[rank] = lab_ranks_barrier(*ranks, NULL);
+    all->found[rank] = atomic_load(&all->arrived);
+    lab_ranks_close(ranks);
+}
+
+static void test_barrier(void **state) {
+    (void)state;
+    for (size_t count = 1; count <= 5; count += 2)
+        for (size_t late = 0; late < count; late++) {
+            static gate all;
+            memset(&all, 0, sizeof all);
+            all.late = late;
+            assert_int_equal(lab_ranks_threads(count, gate_body, &all, NULL), LOCUS_OK);
+            for (size_t r = 0; r < count; r++) {
+                assert_int_equal(all.status[r], LOCUS_OK);
+                assert_int_equal(all.found[r], count);
+            }
+        }
 }
 
 static void test_alone(void **state) {
@@ -406,8 +481,9 @@ static void test_started(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fold),       cmocka_unit_test(test_talk),    cmocka_unit_test(test_failure_is_common),
-        cmocka_unit_test(test_first_unit), cmocka_unit_test(test_broken),  cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_scores),     cmocka_unit_test(test_started),
+        cmocka_unit_test(test_first_unit), cmocka_unit_test(test_broken),  cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_alone),      cmocka_unit_test(test_started), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,6 +164,21 @@ static const lab_published *find_published(const char *task, const char *encodin
     return lab_published_look(task, LAB_ORDER_BREADTH, LAB_SPAN_FULL, encoding);
 }
 
+/* What charts draw against sizes stands in tables, too. */
+static void test_panels(void **state) {
+    (void)state;
+    size_t panels = 0;
+    for (size_t c = 0; c < lab_class_count(); c++) {
+        const lab_task_class *class = lab_class_at(c);
+        for (size_t p = 0; class->lengths != NULL && p < LAB_LENGTH_PANELS; p++) {
+            const char *score = class->lengths->panels[p].score;
+            assert_true(score == NULL ? p > 0 : lab_class_has_score(class, score));
+            panels += score != NULL;
+        }
+    }
+    assert_true(panels > 8);
+}
+
 static void test_published(void **state) {
     (void)state;
     assert_int_equal(lab_published_count(), 60);
@@ -186,6 +201,7 @@ int main(void) {
         cmocka_unit_test(test_moments),  cmocka_unit_test(test_lengths_at_least_one),
         cmocka_unit_test(test_chance),   cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_registry), cmocka_unit_test(test_published),
+        cmocka_unit_test(test_panels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

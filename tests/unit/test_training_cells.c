@@ -6,6 +6,7 @@
 #include "train/configuration/config.h"
 #include "unit/scratch_folder.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +48,7 @@ static void watch(void *watcher, const lab_cell *ended) {
     stop = stop || seen->stop_soon;
     if (seen->kill_first && ended == NULL && cells[0].process > 0)
         kill(cells[0].process, SIGKILL);
+    errno = EINTR; /* what a signal leaves says nothing of the end of a pipe */
 }
 
 /* Trained in some tenths of a second. */
@@ -248,6 +251,58 @@ static void killed(void **state) {
     assert_string_equal(cells[0].message, "its process was ended by signal 9");
 }
 
+static bool leaves(void) {
+    if (getpid() != parent)
+        _exit(7);
+    return false;
+}
+
+/* So is the status of one that ended by itself. */
+static void gone(void **state) {
+    locus_error error;
+    witness seen = {0};
+    (void)state;
+    parent = getpid();
+    fill_cell(&cells[0], "rope", 6);
+    lab_cells all = all_cells(1, &seen);
+    all.count = 1;
+    all.stopped = leaves;
+    seen.all = &all;
+    assert_int_equal(lab_cells_run(&all, &error), LOCUS_OK);
+    assert_false(cells[0].finished || cells[0].reported);
+    assert_int_equal(cells[0].status, LOCUS_ERROR_INTERRUPTED);
+    assert_string_equal(cells[0].message, "its process ended with status 7");
+    assert_int_equal(lab_cells_ended(&all), 1);
+}
+
+/* Where there is no pipe for the second cell the first is asked to end, and the reason is told. */
+static void no_pipe(void **state) {
+    locus_error error = {0};
+    witness seen = {0};
+    struct rlimit before, few;
+    (void)state;
+    for (size_t i = 0; i < CELLS; i++) {
+        fill_cell(&cells[i], "rope", 30 + i);
+        cells[i].config.steps = cells[i].config.evaluate_every = 1000000;
+    }
+    int ends_of[2];
+    assert_int_equal(pipe(ends_of), 0);
+    close(ends_of[0]);
+    close(ends_of[1]);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = (rlim_t)ends_of[1] + 1; /* for one pipe, of which one end stays open here */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    lab_cells all = all_cells(2, &seen);
+    seen.all = &all;
+    const locus_status status = lab_cells_run(&all, &error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, LOCUS_ERROR_IO);
+    assert_string_equal(error.message, "cannot make a pipe: Too many open files");
+    assert_int_equal(seen.ended, 1);
+    assert_false(cells[0].finished || cells[1].process > 0 || cells[1].reported);
+}
+
 /* From then on nothing is started, and what runs is asked to end. */
 static void told_to_stop(void **state) {
     locus_error error;
@@ -341,6 +396,8 @@ int main(void) {
         cmocka_unit_test_setup(no_store, prepare),
         cmocka_unit_test_setup(heard_while_running, prepare),
         cmocka_unit_test_setup(killed, prepare),
+        cmocka_unit_test_setup(gone, prepare),
+        cmocka_unit_test_setup(no_pipe, prepare),
         cmocka_unit_test_setup(told_to_stop, prepare),
         cmocka_unit_test_setup(broken_pipes_as_before, prepare),
         cmocka_unit_test_setup(left_alone, prepare),

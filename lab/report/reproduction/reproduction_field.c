@@ -38,8 +38,7 @@ locus_status lab_reproduction_config(const lab_reproduction *table, lab_reproduc
     locus_status status =
         lab_train_encoding(spec_of(column, scheme, own, sizeof own), config, encoding, LAB_SPEC_SIZE, error);
     config->encoding = config->model.encoding = encoding;
-    lab_config_settle(config);
-    return status;
+    return status == LOCUS_OK ? lab_config_settle(config, error) : status;
 }
 
 const char *lab_reproduction_encoding(const lab_reproduction *table, size_t row, size_t column,

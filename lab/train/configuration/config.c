@@ -194,14 +194,17 @@ locus_status lab_train_encoding(const char *spec, const lab_train_config *config
     return status;
 }
 
-void lab_config_settle(lab_train_config *config) {
+locus_status lab_config_settle(lab_train_config *config, locus_error *error) {
     locus_pattern *pattern;
-    if (config->model.position_scale == LAB_POSITIONS_AS_THEY_ARE ||
-        locus_pattern_parse(config->encoding, &pattern, NULL) != LOCUS_OK)
-        return;
+    if (config->model.position_scale == LAB_POSITIONS_AS_THEY_ARE)
+        return LOCUS_OK;
+    const locus_status status = locus_pattern_parse(config->encoding, &pattern, error);
+    if (status != LOCUS_OK)
+        return status == LOCUS_ERROR_MEMORY ? status : LOCUS_OK;
     if ((locus_encoding_sites(locus_pattern_encoding(pattern, 0)) & LOCUS_SITE_EMBEDDING) == 0)
         config->model.position_scale = LAB_POSITIONS_AS_THEY_ARE;
     locus_pattern_destroy(&pattern);
+    return LOCUS_OK;
 }
 
 static size_t least_of(const locus_encoding *encoding, const char *name, const char *option) {
@@ -217,17 +220,19 @@ static size_t least_of(const locus_encoding *encoding, const char *name, const c
     return least;
 }
 
-size_t lab_spec_least(const char *pattern, const char *name, const char *option) {
+locus_status lab_spec_least(const char *pattern, const char *name, const char *option, size_t *least,
+                            locus_error *error) {
     locus_pattern *parsed = NULL;
-    size_t least = SIZE_MAX;
-    if (locus_pattern_parse(pattern, &parsed, NULL) != LOCUS_OK)
-        return least;
+    *least = SIZE_MAX;
+    const locus_status status = locus_pattern_parse(pattern, &parsed, error);
+    if (status != LOCUS_OK)
+        return status == LOCUS_ERROR_MEMORY ? status : LOCUS_OK;
     for (size_t i = 0; i < locus_pattern_size(parsed); i++) {
         const size_t own = least_of(locus_pattern_encoding(parsed, i), name, option);
-        least = own < least ? own : least;
+        *least = own < *least ? own : *least;
     }
     locus_pattern_destroy(&parsed);
-    return least;
+    return LOCUS_OK;
 }
 
 /* ---- checks ---- */

@@ -58,8 +58,8 @@ bool lab_config_decodes(const lab_train_config *config);
 void lab_config_fill(lab_train_config *config);
 
 /* What follows from the encoding's text: one that adds nothing to tokens has no position scale, so that with and
- * without are one training. */
-void lab_config_settle(lab_train_config *config);
+ * without are one training. MEMORY; an encoding that cannot be parsed settles nothing. */
+locus_status lab_config_settle(lab_train_config *config, locus_error *error);
 
 /* The canonical text of a spec, or of a pattern over layers, as a training of this configuration uses it: with set-up
  * code, rotary frequencies are learned; a learned table begins with the deviation of the tokens, and the text says
@@ -67,9 +67,10 @@ void lab_config_settle(lab_train_config *config);
 locus_status lab_train_encoding(const char *spec, const lab_train_config *config, char *text, size_t size,
                                 locus_error *error);
 
-/* The least value of a whole-number option over all terms `name` of a pattern over layers, defaults included; SIZE_MAX
- * if there is no such term. */
-size_t lab_spec_least(const char *pattern, const char *name, const char *option);
+/* *least: the least value of a whole-number option over all terms `name` of a pattern over layers, defaults included;
+ * SIZE_MAX if there is no such term, or the pattern cannot be parsed. MEMORY. */
+locus_status lab_spec_least(const char *pattern, const char *name, const char *option, size_t *least,
+                            locus_error *error);
 
 /* The standard name of a run: task-encoding-…-s<seed>, safe as a file name, with a short hash of the configuration. */
 void lab_train_name(const lab_train_config *config, char *name, size_t size);

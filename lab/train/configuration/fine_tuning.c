@@ -16,9 +16,11 @@
 enum { MOST_PIECES = 512 };
 
 /* An encoder with a shorter table of positions reads as far as that goes. */
-static size_t most_pieces(const char *encoding) {
-    const size_t places = lab_spec_least(encoding, "learned", "size");
-    return places < MOST_PIECES ? places : MOST_PIECES;
+static locus_status put_pieces(lab_train_config *config, const char *encoding, locus_error *error) {
+    size_t places;
+    const locus_status status = lab_spec_least(encoding, "learned", "size", &places, error);
+    config->data.most_pieces = places < MOST_PIECES ? places : MOST_PIECES;
+    return status;
 }
 
 static void put_samples(lab_train_config *config) {
@@ -67,10 +69,10 @@ locus_status lab_train_config_pretrained(lab_train_config *config, const char *f
     config->model = model;
     config->pretrained = folder;
     config->pretrained_digest = 0;
-    config->data.most_pieces = most_pieces(encoding);
     put_samples(config);
     put_training(config);
-    return lab_train_look(config, error);
+    status = put_pieces(config, encoding, error);
+    return status == LOCUS_OK ? lab_train_look(config, error) : status;
 }
 
 locus_status lab_train_pretrained_encoding(const char *folder, const char *spec, char *text, size_t size,

@@ -31,9 +31,9 @@ static void measure(depths *found, const size_t *offsets, const lab_tree_nodes *
 }
 
 bool lab_cut_paths_note(const lab_train_config *config, const lab_dataset *set, char *text, size_t size) {
-    const size_t kept =
-        set->input_tree.parents == NULL ? SIZE_MAX : lab_spec_least(config->encoding, ENCODING, "depth");
-    if (kept == SIZE_MAX)
+    size_t kept;
+    if (set->input_tree.parents == NULL ||
+        lab_spec_least(config->encoding, ENCODING, "depth", &kept, NULL) != LOCUS_OK || kept == SIZE_MAX)
         return false;
     const size_t input = lab_longest(set->samples, set->input_offsets);
     const size_t target = lab_longest(set->samples, set->target_offsets);

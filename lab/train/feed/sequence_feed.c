@@ -66,8 +66,7 @@ static void read_task(void *context, size_t index, size_t worker) {
 
 /* Each sequence is read to a place of the greatest length, then they are moved together. */
 static const lab_batch *pack(lab_sequence_feed *feed, size_t count) {
-    if (count > 0)
-        locus_parallel_for(count, read_task, feed);
+    locus_parallel_for(count, read_task, feed);
     for (size_t i = 0; i < count; i++) {
         const size_t from = i * feed->sequences->length, to = feed->offsets[i];
         if (from != to)

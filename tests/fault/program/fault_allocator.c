@@ -18,35 +18,16 @@ void *__libc_realloc(void *block, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 
 fault_page *fault_shared;
-uint64_t *fault_places;
 
 static int place_callers;
 static long number; /* 0: none fails and none is counted */
 static bool lasting;
-static uintptr_t begin, end;         /* where the code is whose allocations count */
-static uintptr_t own_begin, own_end; /* the program's own code */
-
-extern const char __executable_start[], etext[]; /* as linkers name them */
-
-/* Which code asks, by the program's own callers from the innermost one on: some see the same failure and go different
- * ways. */
-static uint64_t place_of(void *const *trace, int depth) {
-    uint64_t hash = 14695981039346656037u;
-    int callers = 0;
-    for (int i = 0; i < depth && callers < place_callers; i++) {
-        const uintptr_t address = (uintptr_t)trace[i];
-        if (address >= own_begin && address < own_end) {
-            hash = (hash ^ address) * 1099511628211u;
-            callers++;
-        }
-    }
-    return hash;
-}
+static uintptr_t begin, end; /* where the code is whose allocations count */
 
 static void note_place(long now) {
     void *trace[TRACE_DEPTH];
     if (now <= PLACE_COUNT)
-        fault_places[now - 1] = place_of(trace, backtrace(trace, TRACE_DEPTH));
+        fault_places[now - 1] = fault_place_of(trace, (size_t)backtrace(trace, TRACE_DEPTH), place_callers);
 }
 
 static int find_library(struct dl_phdr_info *facts, size_t bytes, void *name) {
@@ -69,8 +50,6 @@ void fault_allocator_arm(const fault *wanted) {
     } else {
         end = UINTPTR_MAX;
     }
-    own_begin = (uintptr_t)__executable_start;
-    own_end = (uintptr_t)etext;
     lasting = wanted->lasting;
     place_callers = wanted->callers;
     number = wanted->number;

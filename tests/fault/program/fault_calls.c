@@ -73,6 +73,7 @@ static const call calls[] = {
 #ifdef SYS_open
     {"open", SYS_open, {EMFILE, EIO, ENOSPC, EINTR, EACCES}, false},
     {"stat", SYS_stat, {EIO, EACCES}, false},
+    {"access", SYS_access, {EIO, EACCES}, false},
     {"mkdir", SYS_mkdir, {ENOSPC, EIO, EACCES}, false},
     {"rename", SYS_rename, {EIO, ENOSPC}, false},
     {"unlink", SYS_unlink, {EIO, EACCES}, true},
@@ -81,7 +82,7 @@ static const call calls[] = {
 #endif
 };
 
-enum { CALLS = sizeof calls / sizeof *calls };
+enum { CALLS = sizeof calls / sizeof *calls, STACK_WORDS = 512 };
 
 int fault_calls_filter(void) {
     struct sock_filter lines[CALLS + 6];
@@ -204,13 +205,34 @@ static int code_for(const call *called, size_t variant) {
     return called->codes[variant % count];
 }
 
+/* Which code makes a call: what lies on its thread's stack and could be a return into the program, and the call. */
+static uint64_t place_of(const struct seccomp_notif *asked, int callers) {
+    char path[64], line[256] = "";
+    void *words[STACK_WORDS] = {NULL};
+    unsigned long long stack = 0;
+    snprintf(path, sizeof path, "/proc/%d/syscall", (int)asked->pid);
+    FILE *stream = fopen(path, "r");
+    if (stream != NULL && fgets(line, sizeof line, stream) != NULL)
+        sscanf(line, "%*d %*s %*s %*s %*s %*s %*s %llx", &stack);
+    if (stream != NULL)
+        fclose(stream);
+    const struct iovec here = {words, sizeof words}, there = {(void *)(uintptr_t)stack, sizeof words};
+    const ssize_t got = process_vm_readv(process_of((pid_t)asked->pid), &here, 1, &there, 1, 0);
+    return fault_place_of(words, got > 0 ? (size_t)got / sizeof *words : 0, callers) ^ (uint64_t)asked->data.nr;
+}
+
 /* The error that this call shall give, SHORT, or 0. */
-static int decide(verdict *over, const call *called, bool pipe) {
+static int decide(verdict *over, const call *called, bool pipe, const struct seccomp_notif *asked) {
     if (over->lasting_code != 0 && over->lasting_call == called->number && pipe)
         return 0;
     if (over->lasting_code != 0 && over->lasting_call == called->number)
         return over->lasting_code;
-    if (over->wanted->kind != FAULT_CALL || ++fault_shared->counted != over->wanted->number)
+    if (over->wanted->kind != FAULT_CALL)
+        return 0;
+    const long now = ++fault_shared->counted;
+    if (over->wanted->callers > 0 && now <= PLACE_COUNT)
+        fault_places[now - 1] = place_of(asked, over->wanted->callers);
+    if (now != over->wanted->number)
         return 0;
     const int code = pipe ? SHORT : code_for(called, over->wanted->variant);
     /* A signal comes and goes; for a lock SQLite waits half a minute each time it is asked. */
@@ -244,7 +266,7 @@ static void answer_one(int listener, verdict *over) {
             kill(over->wanted->orphans ? over->child : -over->child, SIGKILL);
         }
     } else if (!spared) {
-        code = decide(over, called, concerns_pipe(&asked));
+        code = decide(over, called, concerns_pipe(&asked), &asked);
     }
     if (code == EINTR && reads_picture(&asked.data) && is_foreign((pid_t)asked.pid))
         code = 0; /* no signal interrupts the reading of a file */

@@ -43,7 +43,7 @@ static long samples_of(const request *asked, const fault_case *which) {
         const long some = which->trains ? 2 : 12;
         return asked->full && !which->trains ? 0 : asked->full ? 2000 : some;
     }
-    return asked->full ? asked->mode[0] == 'c' ? 300 : 143 : asked->mode[0] == 'c' ? 25 : 5;
+    return asked->full ? asked->mode[0] == 'c' ? 300 : 143 : asked->mode[0] == 'c' ? 2 : 5;
 }
 
 /* How many allocations or calls a good run makes, and by that many callers which code asks for the allocations. */
@@ -66,7 +66,22 @@ static void try_allocation(const fault_reference *reference, long number, fault_
     fault_try(reference, &wanted, counts);
 }
 
-/* Whether no case before has asked for memory there. The table is a hundred times as large as a program has places. */
+extern const char __executable_start[], etext[]; /* as linkers name the ends of a program's code */
+
+uint64_t *fault_places;
+
+uint64_t fault_place_of(void *const *addresses, size_t count, int callers) {
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < count && callers > 0; i++) {
+        if ((uintptr_t)addresses[i] >= (uintptr_t)__executable_start && (uintptr_t)addresses[i] < (uintptr_t)etext) {
+            hash = (hash ^ (uintptr_t)addresses[i]) * 1099511628211u;
+            callers--;
+        }
+    }
+    return hash;
+}
+
+/* Whether no case before has been there. The table is a hundred times as large as a program has places. */
 static bool is_new(uint64_t place) {
     static uint64_t seen[1 << 20];
     const size_t last = sizeof seen / sizeof *seen - 1;
@@ -78,12 +93,14 @@ static bool is_new(uint64_t place) {
     return new;
 }
 
-/* The first allocation of each place that no case before has met. */
-static long try_places(const fault_reference *reference, long total, fault_counts *counts) {
+typedef void try_function(const fault_reference *reference, long number, fault_counts *counts);
+
+/* The first allocation or call of each place that no case before has met. */
+static long try_places(const fault_reference *reference, long total, try_function *try, fault_counts *counts) {
     long tries = 0;
     for (long i = 0; i < total && i < PLACE_COUNT; i++) {
         if (is_new(fault_places[i])) {
-            try_allocation(reference, i + 1, counts);
+            try(reference, i + 1, counts);
             tries++;
         }
     }
@@ -94,22 +111,24 @@ static long try_places(const fault_reference *reference, long total, fault_count
 static void try_allocations(const fault_reference *reference, const request *asked, fault_counts *counts) {
     const long total = count(reference->which, FAULT_ALLOCATION, asked->full ? MANY_CALLERS : FEW_CALLERS);
     const long samples = samples_of(asked, reference->which), tries = samples == 0 || samples > total ? total : samples;
-    const long places = tries == total ? 0 : try_places(reference, total, counts);
+    const long places = tries == total ? 0 : try_places(reference, total, try_allocation, counts);
     for (long i = 0; i < tries; i++)
         try_allocation(reference, tries == total ? i + 1 : 1 + (long)fault_random((uint64_t)total), counts);
     printf("  %-18s %ld faults, of %ld allocations\n", reference->which->name, places + tries, total);
 }
 
-static void try_calls(const fault_reference *reference, long samples, fault_counts *counts) {
-    const long total = count(reference->which, FAULT_CALL, 0);
-    for (long i = 0; i < samples; i++) {
-        const fault wanted = {.kind = FAULT_CALL,
-                              .number = 1 + (i < total && samples >= total ? i : (long)fault_random((uint64_t)total)),
-                              .variant = fault_random(60),
-                              .lasting = fault_random(4) == 0};
-        fault_try(reference, &wanted, counts);
-    }
-    printf("  %-18s %ld of %ld calls\n", reference->which->name, samples, total);
+static void try_call(const fault_reference *reference, long number, fault_counts *counts) {
+    const fault wanted = {
+        .kind = FAULT_CALL, .number = number, .variant = fault_random(60), .lasting = fault_random(4) == 0};
+    fault_try(reference, &wanted, counts);
+}
+
+static void try_calls(const fault_reference *reference, const request *asked, fault_counts *counts) {
+    const long total = count(reference->which, FAULT_CALL, asked->full ? MANY_CALLERS : FEW_CALLERS);
+    const long samples = samples_of(asked, reference->which), places = try_places(reference, total, try_call, counts);
+    for (long i = 0; i < samples; i++)
+        try_call(reference, 1 + (i < total && samples >= total ? i : (long)fault_random((uint64_t)total)), counts);
+    printf("  %-18s %ld faults, of %ld calls\n", reference->which->name, places + samples, total);
 }
 
 static void try_kills(fault_reference *reference, long samples, fault_counts *counts) {
@@ -123,15 +142,16 @@ static void try_kills(fault_reference *reference, long samples, fault_counts *co
 
 static void try_case(const request *asked, const fault_case *which, fault_counts *counts) {
     fault_reference reference;
-    if (asked->only != NULL ? strcmp(asked->only, which->name) != 0
-                            : !asked->full && !which->in_short && asked->mode[0] != 'a')
+    const char mode = asked->mode[0];
+    const bool fits = asked->full || which->in_short || mode == 'a' || (mode == 'c' && !which->trains);
+    if (asked->only != NULL ? strcmp(asked->only, which->name) != 0 : !fits)
         return;
     fault_reference_make(&reference, which);
-    reference.followed = asked->full || asked->mode[0] != 'a' ? 1 : 4;
-    if (asked->mode[0] == 'a')
+    reference.followed = asked->full || mode != 'a' ? 1 : 4;
+    if (mode == 'a')
         try_allocations(&reference, asked, counts);
-    else if (asked->mode[0] == 'c')
-        try_calls(&reference, samples_of(asked, which), counts);
+    else if (mode == 'c')
+        try_calls(&reference, asked, counts);
     else
         try_kills(&reference, samples_of(asked, which), counts);
     fflush(stdout);

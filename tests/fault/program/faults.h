@@ -24,8 +24,8 @@ typedef struct fault_case {
     const char *words[CASE_WORDS]; /* the command line without "locus", ends with NULL */
     bool trains;                   /* keeps a store: after a fault the same command goes on, to the same bits */
     bool jobs;                     /* trains in processes of its own, which may outlive it */
-    bool in_short;                 /* belongs to the short form of calls and kills; allocations fail in all */
-    const char *library;           /* only allocations that this library's own code asks for; NULL: all */
+    bool in_short;       /* a training that calls fail in, or anything that is killed, in the short form, too */
+    const char *library; /* only allocations that this library's own code asks for; NULL: all */
 } fault_case;
 
 extern const fault_case fault_allocation_cases[], fault_call_cases[], fault_kill_cases[]; /* end with a name of NULL */
@@ -48,7 +48,7 @@ typedef struct fault {
     bool lasting;
     bool orphans;        /* only the process itself is killed, not those that it started */
     const char *library; /* NULL: all allocations count; otherwise those that code of this library asks for */
-    int callers;         /* by which places of allocations are told apart, the innermost ones; 0: none is noted */
+    int callers;         /* by which places in the code are told apart, the innermost ones; 0: none is noted */
 } fault;
 
 enum { TRACE_DEPTH = 24, PLACE_COUNT = 1 << 17 };
@@ -66,8 +66,11 @@ typedef struct fault_page {
 
 extern fault_page *fault_shared;
 
-/* Shared like it: which code asks for each of the first allocations, a hash, as a run tells in which none fails. */
+/* Shared like it: which code makes each of the first allocations or calls, a hash; of a run in which none fails. */
 extern uint64_t *fault_places;
+
+/* The first so many of the addresses that lie in the program's own code, as a hash. */
+uint64_t fault_place_of(void *const *addresses, size_t count, int callers);
 
 /* In a child: from here on allocations are counted, and the one that is asked for fails. */
 void fault_allocator_arm(const fault *wanted);
