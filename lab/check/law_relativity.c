@@ -145,11 +145,7 @@ static locus_status place_pairs(law_job *job, law_pairs *pairs, locus_error *err
 
 locus_status law_relativity(law_job *job, double *most, locus_error *error) {
     law_pairs pairs = {0};
-    const lab_elements before = job->elements;
     locus_status status = place_pairs(job, &pairs, error);
-    job->elements.reach = before.reach;
-    job->elements.depth = before.depth;
-    job->elements.forward = before.forward;
     if (status == LOCUS_OK)
         status = fill_pairs(job, &pairs, error);
     if (status == LOCUS_OK)

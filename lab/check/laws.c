@@ -41,26 +41,22 @@ static void look_at_group(law_job *job) {
     }
 }
 
-static void add(lab_laws *laws, const lab_law *law) {
-    laws->items[laws->count] = *law;
-    laws->items[laws->count++].holds = law->error <= law->tolerance; /* NaN does not hold */
+static void add(lab_laws *laws, const char *name, const char *formula, double error, double tolerance, bool promised) {
+    const bool holds = error <= tolerance; /* NaN does not hold */
+    laws->items[laws->count++] = (lab_law){name, formula, error, tolerance, promised, holds};
 }
 
 static void add_operators(lab_laws *laws, const law_job *job, const law_operator_errors *exact,
                           const law_operator_errors *far, double norm) {
     const bool group = job->promises & LOCUS_LAW_HOMOMORPHISM, orthogonal = job->promises & LOCUS_LAW_ORTHOGONAL;
     const double words = job->trees ? TOLERANCE_LONG_WORDS : TOLERANCE_LONG;
-    const lab_law all[] = {
-        {"homomorphism", "⌈a+b⌉ = ⌈a⌉⌈b⌉", exact->homomorphism, TOLERANCE_EXACT, group, false},
-        {"inverse", "⌈−a⌉⌈a⌉ = I", exact->inverse, TOLERANCE_EXACT, orthogonal, false},
-        {"orthogonality", "⌈a⌉ᵀ⌈a⌉ = I", exact->orthogonality, TOLERANCE_EXACT, orthogonal, false},
-        {"norm", "|⌈a⌉x| = |x|", norm, TOLERANCE_EXACT, orthogonal, false},
-        {"commutators", "⌈a⌉⌈b⌉ = ⌈b⌉⌈a⌉", exact->commutators, TOLERANCE_EXACT, group && job->abelian, false},
-        {"long_homomorphism", "⌈a+b⌉ = ⌈a⌉⌈b⌉, long, float32", far->homomorphism, words, group, false},
-        {"drift", "⌈a⌉ᵀ⌈a⌉ = I, long, float32", far->orthogonality, words, orthogonal, false},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        add(laws, &all[i]);
+    add(laws, "homomorphism", "⌈a+b⌉ = ⌈a⌉⌈b⌉", exact->homomorphism, TOLERANCE_EXACT, group);
+    add(laws, "inverse", "⌈−a⌉⌈a⌉ = I", exact->inverse, TOLERANCE_EXACT, orthogonal);
+    add(laws, "orthogonality", "⌈a⌉ᵀ⌈a⌉ = I", exact->orthogonality, TOLERANCE_EXACT, orthogonal);
+    add(laws, "norm", "|⌈a⌉x| = |x|", norm, TOLERANCE_EXACT, orthogonal);
+    add(laws, "commutators", "⌈a⌉⌈b⌉ = ⌈b⌉⌈a⌉", exact->commutators, TOLERANCE_EXACT, group && job->abelian);
+    add(laws, "long_homomorphism", "⌈a+b⌉ = ⌈a⌉⌈b⌉, long, float32", far->homomorphism, words, group);
+    add(laws, "drift", "⌈a⌉ᵀ⌈a⌉ = I, long, float32", far->orthogonality, words, orthogonal);
 }
 
 static locus_status laws_of_operators(law_job *job, lab_laws *laws, locus_error *error) {
@@ -74,10 +70,8 @@ static locus_status laws_of_operators(law_job *job, lab_laws *laws, locus_error 
     if (status == LOCUS_OK && job->cycles)
         status = law_period(job, &period, error);
     add_operators(laws, job, &exact, &far, norm);
-    const lab_law turns = {
-        "period", "⌈p+n⌉ = ⌈p⌉, every bit", period, TOLERANCE_PERIOD, job->promises & LOCUS_LAW_HOMOMORPHISM, false};
     if (job->cycles)
-        add(laws, &turns);
+        add(laws, "period", "⌈p+n⌉ = ⌈p⌉, every bit", period, TOLERANCE_PERIOD, job->promises & LOCUS_LAW_HOMOMORPHISM);
     return status;
 }
 
@@ -116,11 +110,11 @@ locus_status lab_laws_measure(lab_laws *laws, const lab_bound *bound, uint64_t s
     }
     if (status == LOCUS_OK && (locus_encoding_sites(bound->encoding) & LOCUS_SITE_QUERY_KEY) != 0)
         status = measure_operators(&job, laws, error);
-    lab_law relativity = {"relativity",    "score(c+a, c+b) = score(a, b)",     0,
-                          TOLERANCE_EXACT, job.promises & LOCUS_LAW_RELATIVITY, false};
+    double relativity = 0;
     if (status == LOCUS_OK)
-        status = law_relativity(&job, &relativity.error, error);
-    add(laws, &relativity);
+        status = law_relativity(&job, &relativity, error);
+    add(laws, "relativity", "score(c+a, c+b) = score(a, b)", relativity, TOLERANCE_EXACT,
+        job.promises & LOCUS_LAW_RELATIVITY);
     locus_group_destroy(&job.own);
     return status;
 }

@@ -92,7 +92,7 @@ static lab_value *take_items(const cJSON *item, lab_value **nodes) {
 }
 
 static locus_status read_root(lab_rope_config *config, const char *path, const cJSON *root, locus_error *error) {
-    locus_error own = {.offset = -1};
+    locus_error own;
     lab_value *nodes = calloc(count_nodes(root), sizeof *nodes), *next = nodes;
     if (!nodes)
         return lab_fail_memory(error, "a model's configuration");

@@ -106,7 +106,7 @@ static void check_rotary(const lab_rope_source *source) {
 static void check_shapes(const lab_rope_source *source, const locus_pattern *pattern) {
     const locus_shape shape = {.heads = 1, .head_dim = source->head_dim};
     for (size_t i = 0; source->head_dim && i < locus_pattern_size(pattern); i++) {
-        locus_error own = {.offset = -1};
+        locus_error own;
         size_t count;
         if (locus_encoding_parameter_count(locus_pattern_encoding(pattern, i), &shape, &count, &own) != LOCUS_OK)
             lab_rope_fail(source, "does not fit its head_dim (%zu): %s", source->head_dim, own.message);
@@ -115,7 +115,7 @@ static void check_shapes(const lab_rope_source *source, const locus_pattern *pat
 
 /* From malloc; NULL where something failed. */
 static char *canonical(const lab_rope_source *source, const char *text) {
-    locus_error own = {.offset = -1};
+    locus_error own;
     locus_pattern *pattern = NULL;
     const locus_status status = locus_pattern_parse(text, &pattern, &own);
     if (status == LOCUS_ERROR_MEMORY)
@@ -147,7 +147,7 @@ static char *read_spec(lab_rope_source *source, bool whole) {
 }
 
 locus_status lab_rope_read(lab_rope_config *config, const lab_value *root, locus_error *error) {
-    locus_error own = {.status = LOCUS_OK, .offset = -1};
+    locus_error own = {.status = LOCUS_OK};
     lab_rope_source source = {.outer = root, .inner = find_inner(root), .config = config, .error = &own};
     *config = (lab_rope_config){0};
     find_family(&source);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation of the laboratory's way from a data set to scores fails once, one after another: each failure is
- * told as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. */
+ * told as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. So do
+ * those of a configuration that is read. */
+#include "io/rope_file.h"
 #include "model/architecture.h"
 #include "model/attention_maps.h"
 #include "ranks/ranks_threads.h"
@@ -383,6 +385,34 @@ static void test_expressions(void **state) {
     more_failures(expressions_way, &(way){.encoding = "shiv-quirk(k=3, depth=3)"});
 }
 
+/* A configuration is read whole, or told to the letter for what there was no memory. */
+static void test_configurations(void **state) {
+    (void)state;
+    static const char path[] = LOCUS_SOURCE_DIR "/tests/cli/configs/gemma3-4b.json";
+    lab_rope_config whole, config;
+    locus_error error = {0};
+    size_t told = 0;
+    assert_int_equal(lab_rope_file_read(&whole, path, &error), LOCUS_OK);
+    bool failed = true;
+    for (long point = 0; failed; point++) {
+        error = (locus_error){0};
+        allocator_arm(point);
+        const locus_status status = lab_rope_file_read(&config, path, &error);
+        failed = allocator_disarm();
+        if (status == LOCUS_OK) {
+            assert_string_equal(config.spec, whole.spec);
+            assert_string_equal(config.attention, whole.attention);
+            assert_int_equal(config.note_count, whole.note_count);
+        } else if (status != LOCUS_ERROR_MEMORY || strncmp(error.message, "out of memory for ", 18) != 0) {
+            fail_msg("allocation %ld: status %d, \"%s\"", point, (int)status, error.message);
+        }
+        told += strcmp(error.message, "out of memory for a spec") == 0;
+        lab_rope_config_free(&config);
+    }
+    assert_true(told >= 4); /* two texts that grow, and the canonical form of each */
+    lab_rope_config_free(&whole);
+}
+
 static void test_texts(void **state) {
     (void)state;
     every_failure(
@@ -424,9 +454,10 @@ static void test_chance(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decoders), cmocka_unit_test(test_images),      cmocka_unit_test(test_trees),
-        cmocka_unit_test(test_problems), cmocka_unit_test(test_expressions), cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_chance),   cmocka_unit_test(test_maps),        cmocka_unit_test(test_ranks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoders),    cmocka_unit_test(test_images),
+                                       cmocka_unit_test(test_trees),       cmocka_unit_test(test_problems),
+                                       cmocka_unit_test(test_expressions), cmocka_unit_test(test_texts),
+                                       cmocka_unit_test(test_chance),      cmocka_unit_test(test_maps),
+                                       cmocka_unit_test(test_ranks),       cmocka_unit_test(test_configurations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@
 #include "train/configuration/budgets.h"
 #include "train/configuration/config.h"
 
+#include <fcntl.h>
 #include <locus/parallel.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -140,6 +141,19 @@ static locus_status typed_sample_way(locus_error *error) {
     return status == LOCUS_OK ? lab_labelled_names(names, task, &kept, tokens, 2, error) : status;
 }
 
+static char saved[2][4096]; /* files that were written where nothing failed */
+
+/* A file that is said to be written is whole. */
+static void expect_saved(const char *path, char *wanted) {
+    char text[sizeof saved[0]] = "";
+    const int from = open(path, O_RDONLY);
+    assert_true(from >= 0 && read(from, text, sizeof text - 1) > 0);
+    close(from);
+    if (wanted[0] == '\0')
+        strcpy(wanted, text);
+    assert_string_equal(text, wanted);
+}
+
 /* Samples as lines, read, written and read again. */
 static locus_status lines_way(locus_error *error) {
     const lab_task *task = NULL;
@@ -151,6 +165,8 @@ static locus_status lines_way(locus_error *error) {
         return status;
     status = lab_samples_save(&set, lab_task_find("copy"), again, error);
     lab_dataset_destroy(&set);
+    if (status == LOCUS_OK)
+        expect_saved(again, saved[0]);
     if (status == LOCUS_OK && (status = lab_samples_read(&set, &task, again, error)) == LOCUS_OK)
         lab_dataset_destroy(&set);
     unlink(again);
@@ -212,13 +228,16 @@ static locus_status answers_way(locus_error *error) {
 static locus_status expressions_way(locus_error *error) {
     const lab_task *task = lab_task_find("listops");
     lab_dataset set = {0};
-    char again[128];
-    snprintf(again, sizeof again, "%s/again.jsonl", folder);
     locus_status status = lab_expressions_read(&set, task, file, LAB_ASKED_DIGIT, error);
-    if (status == LOCUS_OK)
+    for (size_t form = 0; form < 2 && status == LOCUS_OK; form++) {
+        char again[128];
+        snprintf(again, sizeof again, "%s/again%s", folder, form == 0 ? ".jsonl" : ".tsv");
         status = lab_samples_save(&set, task, again, error);
+        if (status == LOCUS_OK)
+            expect_saved(again, saved[form]);
+        unlink(again);
+    }
     lab_dataset_destroy(&set);
-    unlink(again);
     return status;
 }
 
@@ -250,6 +269,10 @@ static locus_status portrait_way(locus_error *error) {
 static void every_failure(locus_status (*way)(locus_error *error)) {
     enum { MOST = 20000 };
     long told = 0, point = 0;
+    locus_error none = {0};
+    memset(saved, 0, sizeof saved);
+    if (way(&none) != LOCUS_OK)
+        fail_msg("%s", none.message);
     for (bool failed = true; failed && point < MOST; ++point) {
         locus_error error = {0};
         allocator_arm(point);

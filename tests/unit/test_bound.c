@@ -244,6 +244,29 @@ static void rewritten_specs(void **state) {
     lab_bound_close(&bound);
 }
 
+static locus_status no_values(const locus_extension_batch *batch, double *values, locus_error *error) {
+    (void)batch, (void)values, (void)error;
+    return LOCUS_ERROR_UNSUPPORTED;
+}
+
+/* An encoding of somebody else's, whose options have the names of ours and are words. */
+static void register_words(void) {
+    static const locus_option_info options[] = {
+        {.name = "sections", .values = "none|1x|:2", .initial = "", .meaning = "a word", .kind = LOCUS_OPTION_CHOICE},
+        {.name = "short", .values = "none|1x|:2", .initial = "", .meaning = "a word", .kind = LOCUS_OPTION_CHOICE},
+        {.name = "split", .values = "none|1x|:2", .initial = "", .meaning = "a word", .kind = LOCUS_OPTION_CHOICE}};
+    const locus_encoding_description description = {.size = sizeof description,
+                                                    .name = "own-words",
+                                                    .summary = "lists that are words",
+                                                    .kind = LOCUS_EXTENSION_BIAS,
+                                                    .option_count = 3,
+                                                    .options = options,
+                                                    .values = no_values};
+    locus_error error;
+    if (locus_encoding_register(&description, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+}
+
 static void natural_shapes(void **state) {
     const struct {
         const char *spec;
@@ -252,17 +275,51 @@ static void natural_shapes(void **state) {
     } cases[] = {{"rope", 24, 1000},
                  {"algebraic(group=seq*tree:2)", 48, 1000},
                  {"algebraic(group=seq*tree:2, split=6:10)", 16, 1000},
-                 {"rope(xpos=64)", 24, 62}};
+                 {"algebraic(group=grid:3, split=6:10:2)", 18, 1000},
+                 {"rope(axes=3, sections=2:3:7)", 24, 1000},
+                 {"rope(axes=2, sections=2:3)", 10, 1000},
+                 {"rope(scaling=longrope, original=64, factor=2, short=1:1.5:2, long=2:3:4)", 6, 1000},
+                 {"rope(rotate=22)", 24, 1000},
+                 {"rope(rotate=24)", 24, 1000},
+                 {"rope(rotate=26)", 26, 1000},
+                 {"rope(xpos=64)", 24, 62},
+                 {"rope(xpos=1)", 24, 1},
+                 {"rope(xpos=2)", 24, 1},
+                 {"rope(xpos=3)", 24, 2},
+                 {"rope(xpos=1023)", 24, 999},
+                 {"rope(xpos=1024)", 24, 1000},
+                 {"rope(xpos=1025)", 24, 1000},
+                 {"own-words", 24, 1000},
+                 {"own-words(split=1x)", 1, 1000},
+                 {"own-words(sections=1x)", 2, 1000},
+                 {"own-words(short=1x)", 2, 1000},
+                 {"own-words(split=:2)", 24, 1000},
+                 {"own-words(sections=:2)", 24, 1000},
+                 {"own-words(short=:2)", 24, 1000}};
     (void)state;
+    register_words();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lab_bound bound;
         lab_natural natural;
         locus_error error;
-        assert_int_equal(lab_bound_parse(&bound, cases[i].spec, &error), LOCUS_OK);
+        if (lab_bound_parse(&bound, cases[i].spec, &error) != LOCUS_OK)
+            fail_msg("%s: %s", cases[i].spec, error.message);
         assert_int_equal(lab_natural_find(&natural, bound.encoding, 24, 1000, &error), LOCUS_OK);
-        assert_int_equal(natural.head_dim, cases[i].head_dim);
-        assert_int_equal(natural.reach, cases[i].reach);
+        if (natural.head_dim != cases[i].head_dim || natural.reach != cases[i].reach)
+            fail_msg("%s: %zu, %lld", cases[i].spec, natural.head_dim, (long long)natural.reach);
         lab_bound_close(&bound);
+    }
+    for (int64_t reach = 9999; reach <= 10001;
+         reach++) { /* callbacks' angles are doubles: 10,000 steps, ours as many */
+        for (size_t own = 0; own < 2; own++) {
+            lab_bound bound;
+            lab_natural natural;
+            locus_error error;
+            assert_int_equal(lab_bound_parse(&bound, own ? "own-words" : "rope", &error), LOCUS_OK);
+            assert_int_equal(lab_natural_find(&natural, bound.encoding, 24, reach, &error), LOCUS_OK);
+            assert_int_equal(natural.reach, own && reach > 10000 ? 10000 : reach);
+            lab_bound_close(&bound);
+        }
     }
 }
 

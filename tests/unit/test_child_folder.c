@@ -5,6 +5,7 @@
 #include "scratch_folder.h"
 #include "text/child.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -180,6 +182,50 @@ static void signals_reach_programs(void **state) {
     lab_child_close(&folder);
 }
 
+static void ignore(int number) {
+    (void)number;
+}
+
+/* A signal that is none of its business does not end the wait for a program. */
+static void signals_interrupt_no_wait(void **state) {
+    (void)state;
+    static const char *const words[] = {"sh", "-c", "sleep 0.05; exit 3", NULL};
+    const struct sigaction wakes = {.sa_handler = ignore};
+    const struct itimerval soon = {.it_value = {.tv_usec = 5000}, .it_interval = {.tv_usec = 5000}};
+    struct sigaction before;
+    lab_child_folder folder;
+    locus_error error = {0};
+    assert_int_equal(lab_child_open(&folder, NULL), LOCUS_OK);
+    assert_int_equal(sigaction(SIGALRM, &wakes, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    const locus_status status = lab_child_run(&folder, words, "dash", &error);
+    assert_int_equal(setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {.tv_sec = 0}}, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_int_equal(status, LOCUS_ERROR_IO);
+    assert_string_equal(error.message, "sh failed");
+    lab_child_close(&folder);
+}
+
+/* What cannot be written, read or started is told with its reason. */
+static void what_cannot_be_is_told(void **state) {
+    (void)state;
+    static const char *const words[] = {"/dev/null", NULL};
+    lab_child_folder folder, gone = {.held = -1};
+    locus_error error = {0};
+    char *data = NULL, says[700];
+    size_t bytes;
+    assert_int_equal(lab_child_open(&folder, NULL), LOCUS_OK);
+    assert_int_equal(lab_child_run(&folder, words, "none", &error), LOCUS_ERROR_IO);
+    assert_string_equal(error.message, "cannot start '/dev/null': Permission denied");
+    lab_child_close(&folder);
+    snprintf(gone.path, sizeof gone.path, "%s", scratch_path("nowhere"));
+    snprintf(says, sizeof says, "cannot write '%s/text': No such file or directory", gone.path);
+    assert_int_equal(lab_child_write(&gone, "text", "a", 1, &error), LOCUS_ERROR_IO);
+    assert_string_equal(error.message, says);
+    assert_int_equal(lab_child_read(&gone, "text", &data, &bytes, &error), LOCUS_ERROR_IO);
+    assert_null(data);
+}
+
 /* A folder for temporary files is used up to 400 bytes; a longer one, none, or one with a comma is /tmp. */
 static void where_folders_are_made(void **state) {
     (void)state;
@@ -193,7 +239,9 @@ static void where_folders_are_made(void **state) {
     assert_int_equal(mkdir(longer, 0700), 0);
     snprintf(comma, sizeof comma, "%s/a,b", base);
     assert_int_equal(mkdir(comma, 0700), 0);
-    const char *const cases[][2] = {{longest, longest}, {longer, "/tmp"}, {comma, "/tmp"}, {"", "/tmp"}};
+    const char *const cases[][2] = {{longest, longest}, {longer, "/tmp"}, {comma, "/tmp"}, {"", "/tmp"}, {".", "."}};
+    const int here = open(".", O_RDONLY);
+    assert_true(here >= 0 && chdir(base) == 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(setenv("TMPDIR", cases[i][0], 1), 0);
         assert_int_equal(lab_child_open(&folder, NULL), LOCUS_OK);
@@ -202,6 +250,8 @@ static void where_folders_are_made(void **state) {
         assert_memory_equal(folder.path, cases[i][1], strlen(cases[i][1]));
         lab_child_close(&folder);
     }
+    assert_int_equal(fchdir(here), 0);
+    close(here);
     assert_int_equal(setenv("TMPDIR", base, 1), 0);
     assert_true(rmdir(longest) == 0 && rmdir(longer) == 0 && rmdir(comma) == 0);
     *strrchr(longest, '/') = '\0';
@@ -214,7 +264,8 @@ int main(void) {
         cmocka_unit_test(signals_reach_programs), cmocka_unit_test(where_folders_are_made),
         cmocka_unit_test(left_folders_go),        cmocka_unit_test(nothing_else_goes),
         cmocka_unit_test(ends_of_programs),       cmocka_unit_test(no_folder_is_told),
-        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_full_disk_is_told),    cmocka_unit_test(signals_interrupt_no_wait),
+        cmocka_unit_test(what_cannot_be_is_told),
     };
     return cmocka_run_group_tests(tests, open_scratch, scratch_remove);
 }

@@ -2,13 +2,16 @@
 /* Pictures that rsvg-convert draws, and those that it does not finish. */
 #define _GNU_SOURCE 1 /* O_TMPFILE */
 #include "figures/svg_file.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -29,6 +32,23 @@ static void fake(const char *commands) {
     scratch_write("rsvg-convert", text, (size_t)length);
     assert_int_equal(chmod(scratch_path("rsvg-convert"), 0755), 0);
 }
+
+static bool only_named; /* as on a file system that has no files without names */
+
+#ifdef O_TMPFILE
+/* Stands in the C library's place. */
+int open(const char *path, int flags, ...) {
+    va_list values;
+    va_start(values, flags);
+    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(values, mode_t) : 0;
+    va_end(values);
+    if (only_named && (flags & O_TMPFILE) == O_TMPFILE) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return openat(AT_FDCWD, path, flags, mode);
+}
+#endif
 
 static size_t open_files(void) {
     size_t count = 0;
@@ -56,6 +76,8 @@ static void only_whole_pictures_are_taken(void **state) {
         {LISTENS "head -c 65535 /dev/zero\n" PNG, "p.png", LOCUS_OK, NULL},
         {LISTENS, "p.png", LOCUS_ERROR_IO, "did not draw its picture"},
         {"echo 'line 3: no such thing' >&2\n" PNG "exit 1\n", "p.png", LOCUS_ERROR_IO, "line 3: no such thing"},
+        {"printf ' reason\\n \\t\\n\\n' >&2\n" PNG "exit 1\n", "p.png", LOCUS_ERROR_IO, "failed (status 256):  reason"},
+        {LISTENS "printf '....IEND\\256\\102\\140'; sleep 0.02; printf '\\202'\n", "p.png", LOCUS_OK, NULL},
         {LISTENS PNG "kill -9 $$\n", "p.png", LOCUS_ERROR_IO, "rsvg-convert failed"},
     };
     const char *before = getenv("PATH");
@@ -160,6 +182,66 @@ static void its_files_have_no_names(void **state) {
     assert_int_equal(facts.st_mtime, 1000000);
 }
 
+/* Where every file has a name, those here lose it at once, whatever their number: without a standard input it is 0. */
+static void names_are_taken_away(void **state) {
+    (void)state;
+    const char *folder = getenv("TMPDIR"), *path = getenv("PATH");
+    char folders[4096], paths[4096], own[512];
+    snprintf(folders, sizeof folders, "%s", folder == NULL ? "" : folder);
+    snprintf(paths, sizeof paths, "%s", path == NULL ? "" : path);
+    snprintf(own, sizeof own, "%s", scratch_path("named"));
+    fake(LISTENS PNG);
+    assert_int_equal(mkdir(own, 0700), 0);
+    assert_int_equal(setenv("PATH", scratch_path(""), 1) + setenv("TMPDIR", own, 1), 0);
+    for (int closed = 0; closed < 2; closed++) {
+        locus_error error = {0};
+        const size_t before = open_files();
+        const int input = fcntl(STDIN_FILENO, F_DUPFD, 100);
+        assert_true(input >= 0);
+        if (closed)
+            close(STDIN_FILENO);
+        only_named = true;
+        const locus_status status = lab_svg_write(svg, strlen(svg), scratch_path("p.png"), &error);
+        only_named = false;
+        assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+        close(input);
+        if (status != LOCUS_OK)
+            fail_msg("%s", error.message);
+        assert_int_equal(unlink(scratch_path("p.png")), 0);
+        assert_int_equal(open_files(), before);
+    }
+    assert_int_equal(folder == NULL ? unsetenv("TMPDIR") : setenv("TMPDIR", folders, 1), 0);
+    assert_int_equal(setenv("PATH", paths, 1), 0);
+    assert_int_equal(rmdir(own), 0); /* it is empty */
+}
+
+static void ignore(int number) {
+    (void)number;
+}
+
+/* Nor does a signal end the wait for a picture, nor its reading, halfway. */
+static void signals_interrupt_nothing(void **state) {
+    (void)state;
+    const struct sigaction wakes = {.sa_handler = ignore};
+    const struct itimerval soon = {.it_value = {.tv_usec = 5000}, .it_interval = {.tv_usec = 5000}};
+    const char *path = getenv("PATH");
+    char paths[4096];
+    struct sigaction before;
+    locus_error error = {0};
+    snprintf(paths, sizeof paths, "%s", path == NULL ? "" : path);
+    fake(LISTENS "head -c 70000 /dev/zero; sleep 0.03\n" PNG "exec >&-\nsleep 0.03\necho late >&2\nexit 1\n");
+    assert_int_equal(setenv("PATH", scratch_path(""), 1), 0);
+    assert_int_equal(sigaction(SIGALRM, &wakes, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    const locus_status status = lab_svg_write(svg, strlen(svg), scratch_path("p.png"), &error);
+    assert_int_equal(setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {.tv_sec = 0}}, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_int_equal(setenv("PATH", paths, 1), 0);
+    assert_int_equal(status, LOCUS_ERROR_IO);
+    assert_string_equal(error.message, "rsvg-convert failed (status 256): late");
+    assert_false(is_there("p.png"));
+}
+
 /* An SVG needs nobody, and stands as it is. */
 static void an_svg_is_written_as_it_is(void **state) {
     (void)state;
@@ -188,9 +270,14 @@ static void a_broken_svg_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_whole_pictures_are_taken),       cmocka_unit_test(what_cannot_be_started_is_told),
-        cmocka_unit_test(a_folder_that_is_too_long_gives_way), cmocka_unit_test(its_files_have_no_names),
-        cmocka_unit_test(an_svg_is_written_as_it_is),          cmocka_unit_test(a_broken_svg_is_told),
+        cmocka_unit_test(only_whole_pictures_are_taken),
+        cmocka_unit_test(what_cannot_be_started_is_told),
+        cmocka_unit_test(a_folder_that_is_too_long_gives_way),
+        cmocka_unit_test(its_files_have_no_names),
+        cmocka_unit_test(names_are_taken_away),
+        cmocka_unit_test(signals_interrupt_nothing),
+        cmocka_unit_test(an_svg_is_written_as_it_is),
+        cmocka_unit_test(a_broken_svg_is_told),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -182,48 +182,168 @@ static void test_angles_of_reflections(void **state) {
     rig_close(&r);
 }
 
-/* Permutations of eight dimensions as reflections in differences; two that are alike are nothing. */
-static void test_angles_of_cycles(void **state) {
-    (void)state;
-    enum { DIM = 8 };
-    static const size_t cycles[2][DIM] = {{1, 2, 3, 4, 5, 6, 0, 7}, {1, 2, 3, 4, 0, 6, 7, 5}};
-    static const double turns[2][4] = {{3.0 / 7, 2.0 / 7, 1.0 / 7, 0}, {2.0 / 5, 1.0 / 3, 1.0 / 5, 0}};
+/* One reflection: two dimensions change places. */
+typedef struct swap {
+    size_t a, b;
+} swap;
+
+/* Generators that are products of swaps, or of reflections of one direction where both are one; what is left of the
+ * reflections are equal ones in pairs, which are nothing. `wanted`: each branch's angles, in parts of a turn. */
+static void expect_angles(size_t dim, const swap swaps[2][8], const size_t counts[2], const double wanted[2][4]) {
     rig r;
     lab_spectrum spectrum;
-    rig_bind(&r, "algebraic(group=tree:2, generator=householder)", rig_shape(1, DIM, 0, 0), 7);
-    assert_int_equal(rig_elements(&r.info[0]), 2 * DIM * DIM);
-    double(*vectors)[DIM][DIM] = r.values[0].data;
-    memset(vectors, 0, 2 * DIM * DIM * sizeof(double));
+    rig_bind(&r, "algebraic(group=tree:2, generator=householder)", rig_shape(1, dim, 0, 0), 7);
+    assert_int_equal(rig_elements(&r.info[0]), 2 * dim * dim);
+    double *vectors = r.values[0].data;
+    memset(vectors, 0, 2 * dim * dim * sizeof *vectors);
     for (size_t branch = 0; branch < 2; branch++) {
-        size_t used = 0;
-        for (size_t i = 0; i < DIM; i++) {
-            if (cycles[branch][i] == i + 1) {
-                vectors[branch][used][i] = 1;
-                vectors[branch][used++][i + 1] = -1;
-            }
+        assert_int_equal((dim - counts[branch]) % 2, 0);
+        for (size_t i = 0; i < dim; i++) {
+            const swap of = i < counts[branch] ? swaps[branch][i] : (swap){dim - 1, dim - 1};
+            double *row = vectors + (branch * dim + i) * dim;
+            row[of.b] = -1;
+            row[of.a] = 1;
         }
-        for (; used < DIM; used++)
-            vectors[branch][used][DIM - 1] = 1;
     }
     rig_ok(locus_binding_update(&r.binding, r.values, r.count, error));
     const lab_figure_subject subject = {r.encoding, r.binding, &r.shape, 0};
     rig_ok(lab_spectrum_compute(&spectrum, &subject, 8, error));
     assert_int_equal(spectrum.count, 2);
     for (size_t branch = 0; branch < 2; branch++) {
-        assert_int_equal(spectrum.panels[branch].count, 4);
-        for (size_t i = 0; i < 4; i++)
-            assert_near(spectrum.panels[branch].angles[i], 2 * acos(-1) * turns[branch][i]);
+        size_t count = 0;
+        while (count < 4 && wanted[branch][count] >= 0)
+            count++;
+        assert_int_equal(spectrum.panels[branch].count, count);
+        for (size_t i = 0; i < count; i++)
+            assert_near(spectrum.panels[branch].angles[i], 2 * acos(-1) * wanted[branch][i]);
     }
     lab_spectrum_free(&spectrum);
     rig_close(&r);
 }
 
+static void test_angles_of_cycles(void **state) {
+    (void)state;
+    /* Seven of eight; five and three of them. */
+    expect_angles(8,
+                  (const swap[2][8]){{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}},
+                                     {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {5, 6}, {6, 7}}},
+                  (const size_t[2]){6, 6},
+                  (const double[2][4]){{3.0 / 7, 2.0 / 7, 1.0 / 7, 0}, {2.0 / 5, 1.0 / 3, 1.0 / 5, 0}});
+    /* A cycle of four whose last two are no neighbours, so that the last entries of its cosines are 0; and the whole
+     * of it, with a direction that is turned back. */
+    expect_angles(4, (const swap[2][8]){{{0, 2}, {2, 1}, {1, 3}, {3, 3}}, {{0, 3}, {1, 2}}}, (const size_t[2]){4, 2},
+                  (const double[2][4]){{3.0 / 8, 1.0 / 8, -1}, {1.0 / 2, 0, -1}});
+}
+
+/* What does not move has no angle; a block begins where something moves and ends behind it, of an odd size too. */
+static void test_angles_of_blocks(void **state) {
+    (void)state;
+    expect_angles(4, (const swap[2][8]){{{0, 0}}, {{1, 2}, {2, 3}}}, (const size_t[2]){0, 2},
+                  (const double[2][4]){{-1}, {1.0 / 3, 0, -1}});
+    expect_angles(4, (const swap[2][8]){{{1, 1}, {2, 2}}, {{3, 3}, {0, 0}}}, (const size_t[2]){2, 2},
+                  (const double[2][4]){{1.0 / 2, -1}, {1.0 / 2, 0, -1}});
+    /* A direction that is turned back, and a right angle; a direction alone. */
+    expect_angles(3, (const swap[2][8]){{{0, 0}, {1, 1}, {1, 2}}, {{1, 1}}}, (const size_t[2]){3, 1},
+                  (const double[2][4]){{1.0 / 2, 1.0 / 4, -1}, {1.0 / 2, -1}});
+}
+
+/* No more generators than are asked for; each named by where it acts. */
+static void test_titles(void **state) {
+    (void)state;
+    static const char *const titles[] = {"coordinate 1: axis", "coordinate 2: cycle of 5", "coordinate 3: branch 1",
+                                         "coordinate 3: branch 2"};
+    static const struct {
+        const char *spec, *title;
+    } alone[] = {{"algebraic(group=seq)", "sequence"}, {"algebraic(group=cycle:6)", "cycle of 6"}};
+    rig r;
+    lab_spectrum spectrum;
+    rig_bind(&r, "algebraic(group=seq*cycle:5*tree:2)", rig_shape(2, 12, 0, 0), 7);
+    const lab_figure_subject subject = {r.encoding, r.binding, &r.shape, 0};
+    for (size_t most = 0; most <= 5; most++) {
+        rig_ok(lab_spectrum_compute(&spectrum, &subject, most, error));
+        assert_int_equal(spectrum.count, most < 4 ? most : 4);
+        for (size_t i = 0; i < spectrum.count; i++) {
+            assert_string_equal(spectrum.panels[i].title, titles[i]);
+            assert_int_equal(spectrum.panels[i].count, 2); /* of a block of four */
+        }
+        lab_spectrum_free(&spectrum);
+    }
+    rig_close(&r);
+    for (size_t i = 0; i < 2; i++) {
+        rig_bind(&r, alone[i].spec, rig_shape(1, 4, 0, 0), 7);
+        const lab_figure_subject one = {r.encoding, r.binding, &r.shape, 0};
+        rig_ok(lab_spectrum_compute(&spectrum, &one, 5, error));
+        assert_int_equal(spectrum.count, 1);
+        assert_string_equal(spectrum.panels[0].title, alone[i].title);
+        lab_spectrum_free(&spectrum);
+        rig_close(&r);
+    }
+}
+
+/* Heads agree if no angle differs from the first head's by more than a millionth of it. */
+static void test_heads_that_agree(void **state) {
+    (void)state;
+    static const struct {
+        size_t heads, count;
+        double angles[6];
+        bool agree;
+    } cases[] = {
+        {1, 3, {3, 2, 1}, true},
+        {3, 0, {1}, true},
+        {2, 2, {1, 0, 1, 0}, true},
+        {2, 2, {1, 0.5, 1 + 0.9e-6, 0.5}, true},
+        {2, 2, {1, 0.5, 1 + 1.1e-6, 0.5}, false},
+        {2, 2, {1, 0.5, 1 - 1.1e-6, 0.5}, false},
+        {2, 2, {1, 0.5, 1, 0.5 + 0.6e-6}, false},
+        {2, 2, {1, 0, 1, 1e-9}, false},
+        {3, 2, {1, 0.5, 1, 0.5, 1, 0.5}, true},
+        {3, 2, {1, 0.5, 1, 0.5, 1, 0.25}, false},
+        {3, 2, {1, 0.5, 0.5, 0.5, 1, 0.5}, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double angles[6];
+        memcpy(angles, cases[i].angles, sizeof angles);
+        const lab_spectrum_panel panel = {.heads = cases[i].heads, .count = cases[i].count, .angles = angles};
+        if (lab_spectrum_agrees(&panel) != cases[i].agree)
+            fail_msg("case %zu", i);
+    }
+}
+
+static void expect_extent(lab_spectrum_panel *panels, size_t count, lab_spectrum_range wanted) {
+    const lab_spectrum_range range = lab_spectrum_extent(&(lab_spectrum){count, panels}, 0x1p-20);
+    if (range.pairs != wanted.pairs || range.low != wanted.low || range.high != wanted.high)
+        fail_msg("%g pairs from %g to %g", range.pairs, range.low, range.high);
+}
+
+/* All panels and heads; nothing of nothing, and what is smaller than what is shown is as small as that. */
+static void test_extent(void **state) {
+    (void)state;
+    double small[4] = {0.5, 0.25, 0.25, 0}, wide[3] = {1.5, 0x1p-12, 0x1p-11}, least[1] = {0x1p-30};
+    lab_spectrum_panel panels[3] = {{.heads = 2, .count = 2, .angles = small},
+                                    {.heads = 1, .count = 3, .angles = wide},
+                                    {.heads = 1, .count = 1, .angles = least}};
+    expect_extent(panels, 0, (lab_spectrum_range){2, 1e-3, 1});
+    expect_extent(panels, 1, (lab_spectrum_range){2, 1e-3, 1});
+    expect_extent(panels, 2, (lab_spectrum_range){3, 0x1p-12, 1.5});
+    expect_extent(panels, 3, (lab_spectrum_range){3, 0x1p-20, 1.5});
+    expect_extent(panels + 2, 1, (lab_spectrum_range){2, 0x1p-20, 1});
+    small[3] = 2;
+    expect_extent(panels, 3, (lab_spectrum_range){3, 0x1p-20, 2});
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernel_of_heads),       cmocka_unit_test(test_kernel_of_tables),
-        cmocka_unit_test(test_similarity_of_heads),   cmocka_unit_test(test_similarity_of_tables),
-        cmocka_unit_test(test_similarity_of_nothing), cmocka_unit_test(test_angles_of_reflections),
+        cmocka_unit_test(test_kernel_of_heads),
+        cmocka_unit_test(test_kernel_of_tables),
+        cmocka_unit_test(test_similarity_of_heads),
+        cmocka_unit_test(test_similarity_of_tables),
+        cmocka_unit_test(test_similarity_of_nothing),
+        cmocka_unit_test(test_angles_of_reflections),
         cmocka_unit_test(test_angles_of_cycles),
+        cmocka_unit_test(test_angles_of_blocks),
+        cmocka_unit_test(test_heads_that_agree),
+        cmocka_unit_test(test_extent),
+        cmocka_unit_test(test_titles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

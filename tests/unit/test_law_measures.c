@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -57,6 +58,39 @@ static void known_laws(void **state) {
     expect("sinusoidal", 1, "relativity");
     expect("alibi", 1, "");
     expect("liere(group=grid:2)", 8, "homomorphism long_homomorphism commutators relativity");
+}
+
+/* `promised`: names of the laws that are; tolerances are those of words where there are trees. */
+static void expect_promised(const char *spec, const char *promised, bool words) {
+    lab_laws laws;
+    char names[200] = "";
+    measure(&laws, spec);
+    for (size_t i = 0; i < laws.count; i++) {
+        const lab_law *law = &laws.items[i];
+        const bool far = strcmp(law->name, "long_homomorphism") == 0 || strcmp(law->name, "drift") == 0;
+        assert_true(law->tolerance == (strcmp(law->name, "period") == 0 ? 0 : !far ? 1e-10 : words ? 1e-4 : 1e-5));
+        if (law->promised)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] ? " " : "", law->name);
+    }
+    if (strcmp(names, promised) != 0)
+        fail_msg("%s: %s", spec, names);
+}
+
+static void promises(void **state) {
+    (void)state;
+#define GROUP "homomorphism inverse orthogonality norm "
+    expect_promised("rope", GROUP "commutators long_homomorphism drift relativity", false);
+    expect_promised("algebraic(group=cycle:6)", GROUP "commutators long_homomorphism drift period relativity", false);
+    expect_promised("algebraic(group=tree:2)", GROUP "long_homomorphism drift relativity", true);
+    expect_promised("algebraic(group=tree:1)", GROUP "commutators long_homomorphism drift relativity", true);
+    expect_promised("algebraic(group=tree:1*seq)", GROUP "commutators long_homomorphism drift relativity", true);
+    expect_promised("algebraic(group=tree:2*seq)", GROUP "long_homomorphism drift relativity", true);
+    expect_promised("algebraic(group=seq*tree:2)", GROUP "long_homomorphism drift relativity", true);
+    expect_promised("algebraic(group=cycle:6*seq)", GROUP "commutators long_homomorphism drift period relativity",
+                    false);
+    expect_promised("liere(group=grid:2)", "inverse orthogonality norm drift", false);
+    expect_promised("sinusoidal", "", false);
+    expect_promised("alibi", "relativity", false);
 }
 
 static void expect_error(const lab_laws *laws, const char *name, double wanted, double least) {
@@ -325,6 +359,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_laws),
         cmocka_unit_test(known_errors),
+        cmocka_unit_test(promises),
         cmocka_unit_test(repeated),
         cmocka_unit_test(elements_stay_within_reach),
         cmocka_unit_test(magnitudes_are_alike),

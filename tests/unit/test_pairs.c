@@ -245,6 +245,16 @@ static void test_split_and_shared(void **state) {
     const lab_pair_facts facts = looked(&three);
     assert_int_equal(facts.shared[LAB_SET_DEV], 1);
     assert_int_equal(facts.shared[LAB_SET_TEST], 2);
+    /* Trees are the same if tokens and parents are: the first of the others is, each next one is not. */
+#define GROWN(ids, paths) \
+    "{\"input\": [" ids "], \"input_paths\": [\"0\", \"1\", " paths "], \"target\": [1], \"target_paths\": [\"0\"]}\n"
+    put("train.jsonl", GROWN("1, 2, 3", "\"2\"") GROWN("4, 5, 5", "\"1+1\""));
+    put("dev.jsonl", GROWN("1, 2, 3", "\"2\"") GROWN("1, 2, 3", "\"1+1\"") GROWN("4, 5, 5", "\"2\""));
+    put("test.jsonl", GROWN("1, 2, 2", "\"2\"") GROWN("1, 2, 3, 4", "\"2\", \"2+1\"") GROWN("4, 5, 5", "\"1+1\""));
+    three.test = scratch_path("test.jsonl");
+    const lab_pair_facts trees = looked(&three);
+    assert_int_equal(trees.shared[LAB_SET_DEV], 1);
+    assert_int_equal(trees.shared[LAB_SET_TEST], 1);
 }
 
 /* What is read by a vocabulary that was kept is what it would be beside the training set. */

@@ -31,8 +31,10 @@ typedef struct recipe {
     J_COLOR_SPACE space;
     int channels;
     bool progressive, arithmetic;
-    int scans; /* of a progressive one, up to 253; 0: the usual ones */
-    int flat;  /* the value everywhere, which JPEG keeps as it is; 0: waves */
+    int scans;     /* of a progressive one, up to 253; 0: the usual ones */
+    int flat;      /* the value everywhere, which JPEG keeps as it is; 0: waves */
+    bool plain;    /* inks as they are, without the mark of Adobe's programs */
+    size_t height; /* 0: HEIGHT */
 } recipe;
 
 /* From malloc. */
@@ -45,12 +47,14 @@ static unsigned char *encode(const recipe *how, unsigned long *bytes) {
     jpeg_create_compress(&encoder);
     jpeg_mem_dest(&encoder, &out, bytes);
     encoder.image_width = WIDTH;
-    encoder.image_height = HEIGHT;
+    const size_t height = how->height > 0 ? how->height : HEIGHT;
+    encoder.image_height = (JDIMENSION)height;
     encoder.input_components = how->channels;
     encoder.in_color_space = how->space;
     jpeg_set_defaults(&encoder);
     jpeg_set_quality(&encoder, 98, TRUE);
     encoder.arith_code = how->arithmetic;
+    encoder.write_Adobe_marker = encoder.write_Adobe_marker && !how->plain;
     if (how->progressive)
         jpeg_simple_progression(&encoder);
     for (int i = 0; i < how->scans; i++) { /* the mean, then each other coefficient, to four places one by one */
@@ -63,7 +67,7 @@ static unsigned char *encode(const recipe *how, unsigned long *bytes) {
         encoder.num_scans = how->scans;
     }
     jpeg_start_compress(&encoder, TRUE);
-    for (size_t y = 0; y < HEIGHT; y++) {
+    for (size_t y = 0; y < height; y++) {
         JSAMPROW from = row;
         for (size_t x = 0; x < WIDTH; x++)
             for (size_t c = 0; c < (size_t)how->channels; c++)
@@ -107,25 +111,45 @@ static void expect_near(const recipe *how) {
 static void test_kinds(void **state) {
     (void)state;
     static const recipe recipes[] = {
-        {JCS_RGB, 3, false, false, 0, 0},
-        {JCS_RGB, 3, true, false, 0, 0},
-        {JCS_GRAYSCALE, 1, false, false, 0, 0},
-        {JCS_CMYK, 4, false, false, 0, 0},
+        {JCS_RGB, 3, false, false, 0, 0, false, 0},
+        {JCS_RGB, 3, true, false, 0, 0, false, 0},
+        {JCS_GRAYSCALE, 1, false, false, 0, 0, false, 0},
+        {JCS_CMYK, 4, false, false, 0, 0, false, 0},
     };
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
         expect_near(&recipes[i]);
 }
 
+/* A limit that the environment sets the library's memory to, in thousands of bytes, is not ours: of a progressive
+ * picture all coefficients are kept. */
+static void test_memory(void **state) {
+    (void)state;
+    const recipe how = {JCS_RGB, 3, true, false, 0, 100, false, 400};
+    lab_picture picture;
+    locus_error error = {0};
+    put(&how, 0);
+    assert_int_equal(setenv("JPEGMEM", "1", 1), 0);
+    const locus_status status = lab_picture_read(&picture, scratch_path("p.jpg"), &error);
+    assert_int_equal(unsetenv("JPEGMEM"), 0);
+    if (status != LOCUS_OK)
+        fail_msg("%s", error.message);
+    assert_true(picture.width == WIDTH && picture.height == how.height);
+    for (size_t i = 0; i < 3 * WIDTH * how.height; i++)
+        assert_int_equal(picture.rgb[i], how.flat);
+    lab_picture_free(&picture);
+}
+
 /* Ink times what black leaves of it, rounded. */
 static void test_inks(void **state) {
     (void)state;
-    static const int inks[][2] = {{1, 1}, {2, 2}, {50, 39}, {100, 78}, {101, 79}, {254, 199}, {255, 200}};
-    for (size_t i = 0; i < sizeof inks / sizeof *inks; i++) {
+    static const int inks[][3] = {{1, 1, 55},    {2, 2, 55},    {50, 39, 44}, {100, 78, 33},
+                                  {101, 79, 33}, {254, 199, 0}, {255, 200, 0}};
+    for (size_t i = 0; i < 2 * (sizeof inks / sizeof *inks); i++) {
         lab_picture picture;
-        put(&(recipe){.space = JCS_CMYK, .channels = 4, .flat = inks[i][0]}, 0);
+        put(&(recipe){.space = JCS_CMYK, .channels = 4, .flat = inks[i / 2][0], .plain = i % 2}, 0);
         assert_int_equal(lab_picture_read(&picture, scratch_path("p.jpg"), NULL), LOCUS_OK);
         for (size_t v = 0; v < 3 * PIXELS; v++)
-            assert_int_equal(picture.rgb[v], inks[i][1]);
+            assert_int_equal(picture.rgb[v], inks[i / 2][1 + i % 2]);
         lab_picture_free(&picture);
     }
 }
@@ -142,7 +166,8 @@ static void expect_failure(const char *says) {
 
 static void test_cut(void **state) {
     (void)state;
-    static const recipe recipes[] = {{JCS_RGB, 3, false, false, 0, 0}, {JCS_RGB, 3, true, false, 0, 0}};
+    static const recipe recipes[] = {{JCS_RGB, 3, false, false, 0, 0, false, 0},
+                                     {JCS_RGB, 3, true, false, 0, 0, false, 0}};
     for (size_t i = 0; i < 2; i++) {
         unsigned long bytes = 0;
         free(encode(&recipes[i], &bytes));
@@ -157,7 +182,8 @@ static void test_cut(void **state) {
 
 static void test_refused(void **state) {
     (void)state;
-    const recipe many = {JCS_GRAYSCALE, 1, false, false, 253, 0}, some = {JCS_GRAYSCALE, 1, false, false, 190, 0};
+    const recipe many = {JCS_GRAYSCALE, 1, false, false, 201, 0, false, 0},
+                 some = {JCS_GRAYSCALE, 1, false, false, 200, 0, false, 0};
     lab_picture picture;
     locus_error error = {0};
     put(&some, 0);
@@ -166,7 +192,7 @@ static void test_refused(void **state) {
     put(&many, 0);
     expect_failure("it has more than 200 scans");
 #ifdef C_ARITH_CODING_SUPPORTED
-    const recipe arithmetic = {JCS_RGB, 3, false, true, 0, 0};
+    const recipe arithmetic = {JCS_RGB, 3, false, true, 0, 0, false, 0};
     put(&arithmetic, 0);
     expect_failure("it is coded arithmetically");
 #endif
@@ -186,11 +212,25 @@ static void promise(unsigned char *out, unsigned long bytes, unsigned long width
     scratch_write("p.jpg", out, bytes);
 }
 
+/* What the library stops at, not warns of: twelve bits. */
+static void test_errors(void **state) {
+    (void)state;
+    unsigned long bytes = 0;
+    const recipe how = {JCS_RGB, 3, false, false, 0, 0, false, 0};
+    unsigned char *out = encode(&how, &bytes);
+    for (unsigned long i = 0; i + 9 < bytes; i++)
+        if (out[i] == 0xFF && out[i + 1] == 0xC0)
+            out[i + 4] = 12;
+    scratch_write("p.jpg", out, bytes);
+    expect_failure("is cut or damaged: Unsupported JPEG data precision 12");
+    free(out);
+}
+
 /* Of more than 1,024 pixels for each byte, as 16,000 × 16,000 are, nothing is allocated. */
 static void test_promise(void **state) {
     (void)state;
     unsigned long bytes = 0;
-    const recipe how = {JCS_RGB, 3, false, false, 0, 0};
+    const recipe how = {JCS_RGB, 3, false, false, 0, 0, false, 0};
     unsigned char *out = encode(&how, &bytes);
     lab_picture picture;
     locus_error error = {0};
@@ -267,7 +307,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),   cmocka_unit_test(test_cut),           cmocka_unit_test(test_refused),
         cmocka_unit_test(test_promise), cmocka_unit_test(test_flat_and_same), cmocka_unit_test(test_means),
-        cmocka_unit_test(test_growing), cmocka_unit_test(test_inks),
+        cmocka_unit_test(test_growing), cmocka_unit_test(test_inks),          cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

@@ -4,6 +4,7 @@
  * it. Among them is one of each family. */
 #include "io/file.h"
 #include "io/rope_file.h"
+#include "rope/rope_config.h"
 #include "unit/scratch_folder.h"
 
 #include <setjmp.h>
@@ -71,9 +72,26 @@ static void every_configuration(void **state) {
     assert_true(count > 300);
 }
 
+/* What is wrong comes as an error of its own, whole, for those who read no file. */
+static void errors_are_whole(void **state) {
+    (void)state;
+    const lab_value nothing = {.kind = LAB_VALUE_OBJECT};
+    lab_rope_config config;
+    locus_error error = {.status = LOCUS_OK, .offset = 7, .length = 3, .argument = "x"};
+    assert_int_equal(lab_rope_read(&config, &nothing, &error), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(error.status, LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(error.offset, -1);
+    assert_int_equal(error.length, 0);
+    assert_string_equal(error.argument, "");
+    assert_string_equal(error.message, "has no rotary settings (model_type '', no rope_theta, no rope_parameters)");
+    assert_true(config.spec == NULL && config.attention == NULL);
+    lab_rope_config_free(&config);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_configuration, scratch_create, scratch_remove),
+        cmocka_unit_test(errors_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,6 +125,8 @@ static void lines_that_are_no_expressions(void **state) {
         {LINE("4", "4", "[0]"), ", line 1: \"input\" is not the tokens of \"input_text\"", 0},
         {LINE("4", "4", "[0, 5, 6]"), ", line 1: \"input\" is not the tokens of \"input_text\"", 0},
         {LINE("4", "4", "[0, \"5\"]"), ", line 1: \"input\" is not the tokens of \"input_text\"", 0},
+        {LINE("4", "4", "[\"0\", 5]"), ", line 1: \"input\" is not the tokens of \"input_text\"", 0},
+        {LINE("4", "4", "[]"), ", line 1: \"input\" is not the tokens of \"input_text\"", 0},
         {LINE("4", "4", "[1, 5]"), ", line 1: \"input\" is not the tokens of \"input_text\"", 0},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {

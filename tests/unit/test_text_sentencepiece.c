@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -341,6 +342,305 @@ static void bytes_are_written_one_way(void **state) {
     }
 }
 
+/* ---- the wire ---- */
+
+static char wire[1024];
+static size_t wired;
+
+static void put_bytes(const char *bytes, size_t count) {
+    memcpy(wire + wired, bytes, count);
+    wired += count;
+}
+#define PUT(text) put_bytes(text, sizeof text - 1)
+
+static void put_piece(const char *text, size_t length, char type) {
+    const size_t whole = length + (length < 128 ? 2 : 3) + (type != 0 ? 2 : 0);
+    const char head[] = {'\n', (char)(whole < 128 ? whole : 0x80 | (whole & 0x7F)), (char)(whole >> 7)};
+    const char before[] = {'\n', (char)(length < 128 ? length : 0x80 | (length & 0x7F)), (char)(length >> 7)};
+    put_bytes(head, whole < 128 ? 2 : 3);
+    put_bytes(before, length < 128 ? 2 : 3);
+    put_bytes(text, length);
+    if (type != 0)
+        put_bytes((const char[]){0x18, type}, 2);
+}
+
+/* `says` NULL: it is read. */
+static void read_wire(lab_sentencepiece_model *model, const char *says) {
+    locus_error error = {0};
+    char wanted[1200];
+    scratch_write("hand.model", wire, wired);
+    snprintf(wanted, sizeof wanted, "'%s' %s", scratch_path("hand.model"), says == NULL ? "" : says);
+    const locus_status status = lab_sentencepiece_read(model, scratch_path("hand.model"), &error);
+    if ((status == LOCUS_OK) != (says == NULL))
+        fail_msg("%s: %s", says == NULL ? "" : says, error.message);
+    if (says != NULL) {
+        assert_int_equal(status, LOCUS_ERROR_IO);
+        assert_string_equal(error.message, wanted);
+        assert_null(model->pieces);
+    }
+    wired = 0;
+}
+
+#define DAMAGED "is no SentencePiece model, or damaged"
+
+/* A piece, then something else in the model: read, or damaged. */
+static void expect_field(const char *bytes, size_t count, bool good) {
+    lab_sentencepiece_model model;
+    put_piece("a", 1, 0);
+    put_bytes(bytes, count);
+    read_wire(&model, good ? NULL : DAMAGED);
+    if (good)
+        assert_int_equal(model.count, 1);
+    lab_sentencepiece_release(&model);
+}
+
+/* Fields of other numbers are passed over, whatever their type, to their last byte; a number has ten bytes at most. */
+static void fields_are_passed_over(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t whole; /* without the last byte it is cut */
+    } fields[] = {{"\x10\x00", 2},
+                  {"\x08\x01", 2},
+                  {"\x10\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 11},
+                  {"\x11"
+                   "12345678",
+                   9},
+                  {"\x15"
+                   "1234",
+                   5},
+                  {"\x12\x00", 2},
+                  {"\x12\x03"
+                   "abc",
+                   5},
+                  {"\x1A\x02\x18\x01", 4},
+                  {"\xF8\xFF\xFF\xFF\x7F\x01", 6}};
+    static const char *const bad[] = {"\x13",
+                                      "\x14",
+                                      "\x16",
+                                      "\x17",
+                                      "\x0B",
+                                      "\xF8\xFF\xFF\xFF\xFF\x01\x01",
+                                      "\x10\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        for (size_t cut = 0; cut < fields[i].whole; cut++)
+            expect_field(fields[i].bytes, fields[i].whole - cut, cut == 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        expect_field(bad[i], strlen(bad[i]), false);
+    lab_sentencepiece_model model;
+    read_wire(&model, DAMAGED); /* nothing */
+    PUT("\x10\x01");
+    read_wire(&model, DAMAGED); /* no piece */
+}
+
+static void pieces_are_of_a_type(void **state) {
+    (void)state;
+    lab_sentencepiece_model model;
+    char longest[242];
+    memset(longest, 'x', sizeof longest);
+    for (char type = 0; type <= 8; type++) {
+        put_piece("<unk>", 5, 2);
+        put_piece(type == 6 ? "<0x41>" : "a", type == 6 ? 6 : 1, type); /* 0: nothing is said of it */
+        read_wire(&model, type <= 6 ? NULL : DAMAGED ": piece 1");
+        if (type <= 6) {
+            assert_int_equal(model.count, 2);
+            assert_int_equal(model.pieces[1].type, type == 0 ? 1 : type);
+            assert_int_equal(model.pieces[1].length, type != 2 && type != 3);
+            assert_int_equal(model.unknown, type == 2);
+            assert_int_equal(model.bytes['A'], type == 6 ? 1 : -1);
+            assert_true(model.pieces[1].length == 0 || model.texts[model.pieces[1].start] == (type == 6 ? 'A' : 'a'));
+        }
+        lab_sentencepiece_release(&model);
+    }
+    put_piece("a", 1, 1);
+    PUT("\n\x05\n\x01z\x18\x00"); /* a type of 0 that is said */
+    read_wire(&model, DAMAGED ": piece 1");
+    put_piece("a", 1, 1);
+    put_piece("\xC3", 1, 1);
+    read_wire(&model, DAMAGED ": piece 1");
+    put_piece(longest, 240, 1);
+    put_piece("", 0, 1);
+    read_wire(&model, NULL);
+    assert_true(model.pieces[0].length == 240 && model.pieces[1].length == 0 && model.unknown == -1);
+    lab_sentencepiece_release(&model);
+    put_piece("a", 1, 1);
+    put_piece(longest, 241, 1);
+    read_wire(&model, "has piece 1 of 241 bytes: at most 240 are read");
+}
+
+/* Marks are spaces, wherever they stand; nothing that begins like one is. */
+static void marks_are_spaces(void **state) {
+    (void)state;
+    static const char text[] = "\xE2\x96\x81"
+                               "a"
+                               "\xE2\x96\x81\xE2\x96\x82"
+                               "b"
+                               "\xE2\x96\x81";
+    lab_sentencepiece_model model;
+    put_piece(text, sizeof text - 1, 1);
+    put_piece("c", 1, 4);
+    read_wire(&model, NULL);
+    assert_int_equal(model.pieces[0].length, 8);
+    assert_memory_equal(model.texts,
+                        " a \xE2\x96\x82"
+                        "b c",
+                        9);
+    assert_int_equal(model.pieces[1].start, 8);
+    lab_sentencepiece_release(&model);
+}
+
+/* The piece of a line's end is one of that text, else the byte; the space before lines is there unless it is said not
+ * to be. */
+static void what_models_say_of_lines(void **state) {
+    (void)state;
+    static const struct {
+        const char *piece;
+        char type;
+        bool byte;
+        int32_t line_end;
+    } cases[] = {{"\n", 1, true, 1},   {"\n", 4, true, 1}, {"\n", 1, false, 1}, {"\n", 3, true, 2},
+                 {"\n", 3, false, -1}, {"a", 1, true, 2},  {"\na", 1, true, 2}, {"a\n", 1, false, -1}};
+    static const struct {
+        const char *bytes;
+        size_t count;
+        bool prefix;
+    } prefixes[] = {{"", 0, true},
+                    {"\x1A\x00", 2, true},
+                    {"\x1A\x02\x18\x00", 4, false},
+                    {"\x1A\x02\x18\x01", 4, true},
+                    {"\x1A\x02\x10\x00", 4, true},
+                    {"\x1A\x02\x1A\x00", 4, true},
+                    {"\x18\x00", 2, true},
+                    {"\x12\x02\x18\x00", 4, true}};
+    lab_sentencepiece_model model;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_piece("z", 1, 1);
+        put_piece(cases[i].piece, strlen(cases[i].piece), cases[i].type);
+        if (cases[i].byte)
+            put_piece("<0x0A>", 6, 6);
+        put_piece("y", 1, 1);
+        read_wire(&model, NULL);
+        if (model.line_end != cases[i].line_end)
+            fail_msg("case %zu: %d", i, (int)model.line_end);
+        lab_sentencepiece_release(&model);
+    }
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        put_piece("z", 1, 1);
+        put_bytes(prefixes[i].bytes, prefixes[i].count);
+        read_wire(&model, NULL);
+        assert_int_equal(model.dummy_prefix, prefixes[i].prefix);
+        lab_sentencepiece_release(&model);
+    }
+}
+
+/* ---- what the program answers ---- */
+
+/* A model of bytes, and of pieces of two letters that are none. */
+static void put_model(const char *const *bytes, size_t count) {
+    char data[128];
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char type = strlen(bytes[i]) == 2 ? LAB_PIECE_BYTE : LAB_PIECE_NORMAL;
+        used += (size_t)snprintf(data + used, sizeof data - used, "\n%c\n%c", type == LAB_PIECE_BYTE ? 10 : 7,
+                                 type == LAB_PIECE_BYTE ? 6 : 3);
+        used += (size_t)snprintf(data + used, sizeof data - used, type == LAB_PIECE_BYTE ? "<0x%s>" : "%s", bytes[i]);
+        used += (size_t)snprintf(data + used, sizeof data - used, "\x18%c", type);
+    }
+    scratch_write("hand.model", data, used);
+}
+
+/* What a text becomes where spm_encode says `answer` of each line. */
+static locus_status encode_by(const char *answer, const char *text, int32_t **tokens, size_t *count,
+                              locus_error *error) {
+    lab_sentencepiece_model model;
+    char script[512], path[1024], search[4096];
+    const int length = snprintf(script, sizeof script,
+                                "#!/bin/sh\nPATH=/usr/bin:/bin\nfor word; do case $word in\n"
+                                "--input=*) from=${word#--input=} ;;\n--output=*) to=${word#--output=} ;;\n"
+                                "esac; done\nsed '%s' <\"$from\" >\"$to\"\n",
+                                answer);
+    scratch_write("spm_encode", script, (size_t)length);
+    assert_int_equal(chmod(scratch_path("spm_encode"), 0755), 0);
+    snprintf(path, sizeof path, "%s", scratch_path("hand.model"));
+    snprintf(search, sizeof search, "%s", getenv("PATH"));
+    ok(lab_sentencepiece_read(&model, path, &why));
+    assert_int_equal(setenv("PATH", scratch_path(""), 1), 0);
+    const locus_status status = lab_sentencepiece_encode(&model, path, text, strlen(text), tokens, count, error);
+    assert_int_equal(setenv("PATH", search, 1), 0);
+    assert_int_equal(unlink(scratch_path("spm_encode")), 0);
+    lab_sentencepiece_release(&model);
+    return status;
+}
+
+/* Bytes of separators are the model's, whichever of them is its first piece. Where one of the three of a mark is
+ * missing, the mark is the program's affair. */
+static void separators_are_bytes(void **state) {
+    static const char *const bytes[] = {"E2", "96", "81", "0A"};
+    const char *turned[4];
+    int32_t *tokens;
+    size_t count;
+    locus_error error = {0};
+    (void)state;
+    for (size_t first = 0; first < 4; first++) {
+        for (size_t i = 0; i < 4; i++)
+            turned[(i + first) % 4] = bytes[i];
+        put_model(turned, 4);
+        ok(encode_by("s/.*/9/", "\xE2\x96\x81\n", &tokens, &count, &why));
+        assert_int_equal(count, 4);
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(tokens[i], (i + first) % 4);
+        free(tokens);
+        for (size_t i = 0; i < 4; i++)
+            turned[i] = i == first ? "abc" : bytes[i];
+        put_model(turned, 4);
+        const locus_status status = encode_by("s/.*/1/", "\xE2\x96\x81\n", &tokens, &count, &error);
+        assert_int_equal(status, first < 3 ? LOCUS_OK : LOCUS_ERROR_IO);
+        if (first == 3) {
+            expect_line(&error, "hand.model' lacks the line end of line 1: take a model that has bytes for");
+            continue;
+        }
+        assert_int_equal(count, 2);
+        assert_true(tokens[0] == 1 && tokens[1] == 3);
+        free(tokens);
+    }
+}
+
+/* Numbers of pieces, and a line of them for each that was given. */
+static void answers_are_held_against_the_model(void **state) {
+    static const char *const bytes[] = {"abc", "0A", "abd"};
+    static const struct {
+        const char *answer;
+        size_t count; /* of tokens, with two for the ends of lines */
+        const char *says;
+    } cases[] = {
+        {"s/.*/0/", 4, NULL},
+        {"s/.*/2 0 1/", 8, NULL},
+        {"s/.*/0  2 /", 6, NULL},
+        {"s/.*//", 2, NULL},
+        {"s/.*/3/", 0, "spm_encode gave something else than tokens of '"},
+        {"s/.*/0 3/", 0, "spm_encode gave something else than tokens of '"},
+        {"s/.*/-1/", 0, "spm_encode gave something else than tokens of '"},
+        {"s/.*/x/", 0, "spm_encode gave something else than tokens of '"},
+        {"s/.*/0 x/", 0, "spm_encode gave something else than tokens of '"},
+        {"d", 0, "spm_encode gave 0 lines for 2"},
+        {"1d", 0, "spm_encode gave 1 lines for 2"},
+        {"p", 0, "spm_encode gave 4 lines for 2"},
+    };
+    (void)state;
+    put_model(bytes, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int32_t *tokens = NULL;
+        size_t count = 0;
+        locus_error error = {0};
+        const locus_status status = encode_by(cases[i].answer, "abc\nabd\n", &tokens, &count, &error);
+        if ((status == LOCUS_OK) != (cases[i].says == NULL) || count != cases[i].count)
+            fail_msg("case %zu: %zu, '%s'", i, count, error.message);
+        if (status != LOCUS_OK)
+            expect_line(&error, cases[i].says);
+        free(tokens);
+    }
+}
+
 static void complaints_are_one_line(void **state) {
     lab_tokenizer *tokenizer;
     locus_error error = {0};
@@ -538,12 +838,24 @@ static bool on_path(const char *program) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nasty_texts_come_back),         cmocka_unit_test(random_texts_come_back),
-        cmocka_unit_test(pieces_are_shorter_than_bytes), cmocka_unit_test(tokens_out_of_order_are_still_text),
-        cmocka_unit_test(a_folder_keeps_its_tokenizer),  cmocka_unit_test(what_a_vocabulary_lacks_is_named),
-        cmocka_unit_test(spaces_before_lines_go_again),  cmocka_unit_test(a_damaged_model_is_refused_or_read),
-        cmocka_unit_test(bytes_are_written_one_way),     cmocka_unit_test(complaints_are_one_line),
-        cmocka_unit_test(no_temporary_folder_is_left),   cmocka_unit_test(a_text_is_parted_at_line_ends),
+        cmocka_unit_test(nasty_texts_come_back),
+        cmocka_unit_test(random_texts_come_back),
+        cmocka_unit_test(pieces_are_shorter_than_bytes),
+        cmocka_unit_test(tokens_out_of_order_are_still_text),
+        cmocka_unit_test(a_folder_keeps_its_tokenizer),
+        cmocka_unit_test(what_a_vocabulary_lacks_is_named),
+        cmocka_unit_test(spaces_before_lines_go_again),
+        cmocka_unit_test(a_damaged_model_is_refused_or_read),
+        cmocka_unit_test(bytes_are_written_one_way),
+        cmocka_unit_test(fields_are_passed_over),
+        cmocka_unit_test(pieces_are_of_a_type),
+        cmocka_unit_test(marks_are_spaces),
+        cmocka_unit_test(what_models_say_of_lines),
+        cmocka_unit_test(separators_are_bytes),
+        cmocka_unit_test(answers_are_held_against_the_model),
+        cmocka_unit_test(complaints_are_one_line),
+        cmocka_unit_test(no_temporary_folder_is_left),
+        cmocka_unit_test(a_text_is_parted_at_line_ends),
         cmocka_unit_test(bad_texts_leave_nothing),
     };
     if (!on_path("spm_train") || !on_path("spm_encode")) {

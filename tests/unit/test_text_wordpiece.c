@@ -112,6 +112,25 @@ static void files_are_read_as_lines(void **state) {
     assert_int_equal(specials.mask, -1);
     expect_tokens(words, "a b [PAD]", 5, (int32_t[]){3, 5, 0, 0, 0});
     lab_wordpiece_close(&words);
+    words = open_words("\n[UNK]\n[CLS]\n[SEP]\nc", 20, true); /* an empty line is an entry where it is the first, too */
+    assert_int_equal(lab_wordpiece_count(words), 5);
+    assert_int_equal(lab_wordpiece_find(words, "", 0), 0);
+    assert_int_equal(lab_wordpiece_find(words, "c", 1), 4);
+    lab_wordpiece_close(&words);
+}
+
+/* Eight lines in a table of sixteen places, as full as it may be: the hash of each is even, and so is that of half of
+ * the letters that are asked for. */
+static void a_full_table_is_searched_to_its_end(void **state) {
+    (void)state;
+    static const char even[] = "[UNK]\n[CLS]\n[SEP]\n[PAD]\n[MASK]\na\nc\ne\n";
+    lab_wordpiece *words = open_words(even, sizeof even - 1, true);
+    for (char letter = 'a'; letter <= 'z'; letter++) {
+        const int32_t found = lab_wordpiece_find(words, &letter, 1);
+        assert_int_equal(found, letter == 'a' ? 5 : letter == 'c' ? 6 : letter == 'e' ? 7 : -1);
+    }
+    expect_tokens(words, "e a g [MASK] c", 5, (int32_t[]){7, 5, 0, 4, 6});
+    lab_wordpiece_close(&words);
 }
 
 static void refuse(const char *content, size_t bytes, const char *part) {
@@ -221,6 +240,7 @@ int main(void) {
         cmocka_unit_test(long_words_are_unknown),
         cmocka_unit_test(frames_are_cut),
         cmocka_unit_test(files_are_read_as_lines),
+        cmocka_unit_test(a_full_table_is_searched_to_its_end),
         cmocka_unit_test(what_is_no_vocabulary_is_refused),
         cmocka_unit_test(text_that_is_no_text_is_refused),
         cmocka_unit_test(folders_keep_their_words),

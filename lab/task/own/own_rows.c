@@ -237,22 +237,21 @@ size_t lab_own_rows_count(const lab_own_rows *rows, lab_set set) {
     return count;
 }
 
-/* What two rows with the same input share: its tokens, and of trees where they stand. */
+/* What two rows with the same input share: its tokens, and of trees their parents, which say all branches: children
+ * stand in the order of theirs, and none is left out. */
 static bool key_of(const void *context, size_t sample, lab_set *set, char **key, size_t *bytes) {
     const lab_own_row *row = &((const lab_own_rows *)context)->rows[sample];
     const lab_own_side *input = &row->sides[LAB_OWN_INPUT];
     const size_t nodes = input->parents != NULL ? input->count * sizeof *input->parents : 0;
     const size_t tokens = input->ids != NULL ? input->count * sizeof *input->ids : input->bytes;
     *set = row->set;
-    *bytes = tokens + 2 * nodes;
+    *bytes = tokens + nodes;
     *key = malloc(*bytes + 1);
     if (*key == NULL)
         return false;
     memcpy(*key, input->ids != NULL ? (const void *)input->ids : input->text, tokens);
-    if (input->parents != NULL) {
+    if (input->parents != NULL)
         memcpy(*key + tokens, input->parents, nodes);
-        memcpy(*key + tokens + nodes, input->branches, nodes);
-    }
     return true;
 }
 
