@@ -180,6 +180,19 @@ static void kinds_name_their_tokens(void **state) {
     assert_int_equal(listops->class->name_tokens(names, listops, &options, expression, 2, NULL), LOCUS_OK);
     assert_string_equal(names[0].text, "start");
     assert_string_equal(names[1].text, lab_listops_texts[LAB_LISTOPS_START + 1]);
+    /* As many as are asked for. */
+    for (size_t count = 0; count < 4; count++) {
+        memset(names, 'x', sizeof names);
+        assert_int_equal(addition->class->name_tokens(names, addition, &options, characters, count, NULL), LOCUS_OK);
+        assert_int_equal(names[count].text[0], 'x');
+        assert_true(count == 0 || names[count - 1].text[0] != 'x');
+    }
+    for (size_t count = 0; count < 2; count++) {
+        memset(names, 'x', sizeof names);
+        assert_int_equal(listops->class->name_tokens(names, listops, &options, expression, count, NULL), LOCUS_OK);
+        assert_int_equal(names[count].text[0], 'x');
+        assert_true(count == 0 || names[count - 1].text[0] != 'x');
+    }
 }
 
 /* ---- words as one types them ---- */

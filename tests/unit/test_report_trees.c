@@ -87,6 +87,7 @@ static void insert_tree_scores(lab_store *store, int64_t run, const made_run *fr
     put_final(store, run, "nodes:17-32", "samples", 40);
     put_final(store, run, "nodes:5-8", "accuracy", a);
     put_final(store, run, "nodes:1", "accuracy", 1.0);
+    put_final(store, run, "nodes:1", "samples", 1);
     put_final(store, run, "nodes:65-", "accuracy", (double)NAN); /* scored, but not a number */
     put_final(store, run, "depth:10", "accuracy", a - 0.1);
     put_final(store, run, "depth:5", "accuracy", a);
@@ -401,7 +402,11 @@ static void page_shows_trees_and_images(void **state) {
                                              "26.50 <small>±1.22",
                                              "n = 300",
                                              "17–32",
-                                             "65+",
+                                             "\"names\":[\"1\\n1\",\"5–8\",\"17–32\\n40\",\"65+\"]",
+                                             "\"names\":[\"5\\n300\",\"7\\n11\",\"10\"]",
+                                             "<th scope=\"col\">1<small>n = 1</small></th><th scope=\"col\">5–8</th>",
+                                             "<th scope=\"col\">17–32<small>n = 40</small></th>"
+                                             "<th scope=\"col\">65+</th></tr>",
                                              "Test accuracy by depth of the tree",
                                              "99.06 <small>±0.1",
                                              "binary trees of depth N(5, 1), 20 symbols",
