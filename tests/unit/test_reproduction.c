@@ -578,6 +578,13 @@ static void test_view(void **state) {
     assert_true(lab_view_has_published(&view));
     make_part("roper", "addition", NULL, 3, LAB_DECAY_AS_PUBLISHED);
     assert_false(lab_view_has_published(&view));
+    char *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    lab_claims_write(&(lab_reproduction_view){.findings = &(lab_findings){0}}, stream, true);
+    fclose(stream);
+    assert_string_equal(text, "Nothing: this part of the table has no fields that a claim is about.\n");
+    free(text);
 }
 
 static int by_text(const void *a, const void *b) {
