@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE 1 /* pthread_setattr_default_np */
 /* The feed of image batches: every batch has the bits that its images have one by one, in the order of the epoch,
  * wherever a run starts and whatever is asked for in between; it can be destroyed at any moment. Runs under the thread
  * sanitizer: the feed's worker comes from pthread_create. */
+#define _GNU_SOURCE 1 /* pthread_setattr_default_np */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -105,8 +105,8 @@ static void insert_tree_scores(lab_store *store, int64_t run, const made_run *fr
     }
 }
 
-/* Six epochs of 391 steps: up, a peak in epoch 2 that epoch 3 does not reach, or in epoch 3 itself, with which the first
- * half ends; the best in epoch 5. */
+/* Six epochs of 391 steps: up, a peak in epoch 2 that epoch 3 does not reach, or in epoch 3 itself, with which the
+ * first half ends; the best in epoch 5. */
 static void insert_epochs(lab_store *store, int64_t run, double accuracy) {
     const bool at_half = accuracy == 0.80;
     const double shape[] = {0.4, at_half ? 0.7 : 0.8, at_half ? 0.8 : 0.7, 0.9, 1.0, 0.95};

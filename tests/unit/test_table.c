@@ -126,8 +126,8 @@ static void test_latex_characters(void **state) {
     lab_table_free(table);
 }
 
-/* LaTeX has the decimals that the terminal shows of the value itself; of one that is shown in another unit, however near,
- * the value as it is. */
+/* LaTeX has the decimals that the terminal shows of the value itself; of one that is shown in another unit, however
+ * near, the value as it is. */
 static void test_latex_units(void **state) {
     (void)state;
     static const struct {
