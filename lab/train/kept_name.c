@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The name of a training in a store that may have it from an earlier version (train.h). */
+#include "io/fail.h"
 #include "train/train.h"
 
 #include <stdio.h>
@@ -10,10 +11,12 @@ static locus_status has_training(lab_store *store, const char *name, const lab_t
                                  locus_error *error) {
     lab_run run;
     lab_train_config found;
-    const locus_status status = lab_store_run_named(store, name, &run, error);
-    *has = status == LOCUS_OK && run.name != NULL &&
-           lab_config_parse(&found, run.config, &run, "the run store", NULL) == LOCUS_OK &&
-           lab_config_difference(&found, config) == NULL;
+    locus_status status = lab_store_run_named(store, name, &run, error);
+    if (status == LOCUS_OK && run.name != NULL) {
+        const locus_status parsed = lab_config_parse(&found, run.config, &run, "the run store", NULL);
+        *has = parsed == LOCUS_OK && lab_config_difference(&found, config) == NULL;
+        status = parsed == LOCUS_ERROR_MEMORY ? lab_fail_memory(error, "a configuration") : LOCUS_OK;
+    }
     lab_run_free(&run);
     return status;
 }

@@ -344,8 +344,12 @@ values v.npy | awk '{ s[(NR - 1) % 16] += $1 / 4 } END { for (t = 0; t < 4; t++)
     refuses 2 'choose one with --layer' attend 'none / rope' $qkv -o no.npy
 }
 
-# dq.npy would have room below it, dparams.safetensors has none.
-long=$(printf '%0200d/%0200d/%0200d/%0200d/%0206d' 1 2 3 4 5)
+# dq.npy would have room below it, dparams.safetensors has none; with a byte less it has.
+long=$(printf '%0200d/%0200d/%0200d/%0200d/%0199d' 1 2 3 4 5)
+works attend none --query q.npy --key k.npy --value v.npy --positions 0:4 --grad-output v.npy --grad-dir "$long" -o late.npy
+[ -s "$long/dq.npy" ] && [ -s "$long/dparams.safetensors" ] || complain 'the longest name of a folder'
+rm -r "${long%%/*}" late.npy
+long=$(printf '%0200d/%0200d/%0200d/%0200d/%0200d' 1 2 3 4 5)
 refuses 1 '^locus: --grad-dir 0.*5: the path is too long$' attend none --query q.npy --key k.npy --value v.npy --positions 0:4 \
     --grad-output v.npy --grad-dir "$long" -o late.npy
 [ ! -e "$long" ] && [ ! -e late.npy ] || complain 'results are written before a path is found too long'

@@ -157,6 +157,15 @@ refuses 1 'only order=chunked folds' fold 'rope(sections=2:1:1, order=interleave
 refuses 1 '4 of 8 head dimensions stand still' fold 'rope(axes=2, rotate=4)' --heads 1 --head-dim 8 --to algebraic \
     -o no.safetensors
 
+# A folder with the longest name that its files leave room for, and one more; "./././" is where we are.
+here=$(printf '%490s' '' | sed 's/ /.\//g')
+vectors 3 4
+works fold 'rope(pairs=half)' --heads 2 --head-dim 4 --query q.npy --key k.npy -o "${here}long-one"
+[ -s long-one/params.safetensors ] && [ -s long-one/query.npy ] && [ -s long-one/key.npy ] || complain 'the longest name'
+refuses 1 "^locus: --output ${here}long-ones: the path is too long$" fold 'rope(pairs=half)' --heads 2 --head-dim 4 \
+    --query q.npy --key k.npy -o "${here}long-ones"
+absent long-ones
+
 # What has no normal form says so.
 refuses 1 'branches do not commute' fold 'algebraic(group=tree:2)' --heads 2 --head-dim 8 -o no.safetensors
 refuses 1 'branches do not commute' fold 'algebraic(group=seq*tree:2)' --heads 2 --head-dim 8 -o no.safetensors

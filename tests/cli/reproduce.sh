@@ -75,6 +75,18 @@ for run in copy-sinusoidal copy-relative-window-20 copy-rope copy-algebraic-deca
     reverse-rope reverse-algebraic-decay-0.98; do echo "$run-quick-s0-"; done >order
 sed -n 's/^"name": "\([a-z].*-\)[0-9a-f]*",$/\1/p' "runs/reproduce-table1-quick-copy-scaled+reverse-scaled.json" | diff order - ||
     fail "the order of the runs"
+# After each training that is over the Markdown file says how far it is, whatever becomes of the next.
+"$locus" runs import "$LOCUS_SOURCE/docs/results/table1-quick.json" --store begun/locus.db --quiet || fail "no recorded runs: $?"
+"$locus" reproduce table1 --budget quick --columns copy-scaled --rows rope --seeds 4 --no-page --store begun/locus.db >out 2>err &
+process=$!
+file=begun/reproduce-table1-quick-copy-scaled-rope.md
+over() { ! started 1 begun/locus.db; }
+three_done() { grep -q '^| trainings | 3 of 4 done' "$file" 2>/dev/null; }
+until_so "no file while the fourth seed is trained" three_done
+kill -KILL "$process"
+wait "$process" 2>/dev/null || :
+three_done && grep -q '^| rope | [0-9.]* ±[0-9.]* \[3 of 4\] (99.99 ±0.0) |' "$file" || fail "what a killed table leaves: $(cat "$file")"
+until_so "the training of a killed table goes on" over
 mkdir copy
 cp before.json copy/page.json
 from() {

@@ -4,7 +4,9 @@
 #include "fold/folding.h"
 #include "golden/planted_store.h"
 #include "report/tables/summary.h"
+#include "train/configuration/config.h"
 #include "train/store/run_export.h"
+#include "train/train.h"
 
 #include <cjson/cJSON.h>
 #include <setjmp.h>
@@ -57,12 +59,50 @@ static int open_few(void) {
     return 0;
 }
 
+/* A training whose earlier name another one has, too. */
+static lab_train_config dealt(size_t shards, size_t kv_heads) {
+    lab_train_config config;
+    assert_int_equal(lab_train_config_budget(&config, lab_task_find("copy"), "smoke", LAB_SETUP_PAPER, NULL), LOCUS_OK);
+    config.encoding = "none";
+    config.shards = shards;
+    config.model.kv_heads = kv_heads;
+    return config;
+}
+
+static char earlier[256];
+
+/* The store has the training by its earlier name. */
+static void keep_run(void) {
+    static char task[] = "copy", none[] = "none", budget[] = "smoke", empty[] = "";
+    const lab_train_config config = dealt(2, 0);
+    char *json = lab_config_json(&config);
+    lab_train_older_name(&config, earlier, sizeof earlier);
+    lab_run run = {.name = earlier,
+                   .task = task,
+                   .encoding = none,
+                   .setup = empty,
+                   .embedding_init = empty,
+                   .budget = budget,
+                   .config = json,
+                   .command = empty,
+                   .version = empty,
+                   .machine = empty,
+                   .message = empty,
+                   .started = empty,
+                   .ended = empty};
+    assert_int_equal(lab_store_run_insert(store, &run, NULL), LOCUS_OK);
+    cJSON_free(json);
+}
+
 static int open_store(void **state) {
     if (scratch_create(state) != 0)
         return 1;
     planted_store_open(&store, scratch_path("locus.db"));
-    return lab_store_runs(store, NULL, &runs, &run_count, NULL) != LOCUS_OK || run_count < 4 ||
-           lab_summary_create(&summary, store, &(lab_summary_filter){0}, NULL) != LOCUS_OK || open_few() != 0;
+    if (lab_store_runs(store, NULL, &runs, &run_count, NULL) != LOCUS_OK || run_count < 4 ||
+        lab_summary_create(&summary, store, &(lab_summary_filter){0}, NULL) != LOCUS_OK || open_few() != 0)
+        return 1;
+    keep_run();
+    return 0;
 }
 
 static int close_store(void **state) {
@@ -161,12 +201,42 @@ static locus_status fold(locus_error *error) {
     return status;
 }
 
+static void expect_name(lab_store *of, const lab_train_config *config, const char *expected) {
+    char name[256];
+    assert_int_equal(lab_train_kept_name(of, config, name, sizeof name, NULL), LOCUS_OK);
+    assert_string_equal(name, expected);
+}
+
+static void names_that_are_kept(void **state) {
+    (void)state;
+    char name[256];
+    const lab_train_config same = dealt(2, 0), other = dealt(0, 2), plain = dealt(0, 0);
+    lab_train_name(&same, name, sizeof name);
+    assert_string_not_equal(name, earlier);
+    expect_name(NULL, &same, name);
+    expect_name(few, &same, name); /* which has no such run */
+    expect_name(store, &same, earlier);
+    lab_train_name(&other, name, sizeof name);
+    expect_name(store, &other, name);
+    lab_train_name(&plain, name, sizeof name);
+    expect_name(store, &plain, name);
+}
+
+/* A training without memory to read it is not another one. */
+static locus_status keep_name(locus_error *error) {
+    char name[256];
+    const lab_train_config config = dealt(2, 0);
+    const locus_status status = lab_train_kept_name(store, &config, name, sizeof name, error);
+    assert_true(status != LOCUS_OK || strcmp(name, earlier) == 0);
+    return status;
+}
+
 static void every_failure(void **state) {
     static const struct {
         locus_status (*way)(locus_error *error);
         long least, stride; /* allocations that there are; one in so many fails, but for the first */
-    } ways[] = {
-        {export_lines, 3, 1}, {export_events, 10, 1}, {make_summary, 100, 1}, {show_summary, 400, 41}, {fold, 20, 1}};
+    } ways[] = {{export_lines, 3, 1},    {export_events, 10, 1}, {make_summary, 100, 1},
+                {show_summary, 400, 41}, {fold, 20, 1},          {keep_name, 50, 1}};
     locus_error none;
     (void)state;
     if (fold(&none) != LOCUS_OK) /* what is to be compared with */
@@ -190,6 +260,6 @@ static void every_failure(void **state) {
 
 int main(void) {
     allocator_texts = true;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_failure)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names_that_are_kept), cmocka_unit_test(every_failure)};
     return cmocka_run_group_tests(tests, open_store, close_store);
 }

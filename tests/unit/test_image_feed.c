@@ -2,9 +2,12 @@
 /* The feed of image batches: every batch has the bits that its images have one by one, in the order of the epoch,
  * wherever a run starts and whatever is asked for in between; it can be destroyed at any moment. Runs under the thread
  * sanitizer: the feed's worker comes from pthread_create. */
+#define _GNU_SOURCE 1 /* pthread_setattr_default_np */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +211,29 @@ static void test_destroy(void **state) {
     }
 }
 
+/* Where no thread can be started, batches are made by who asks. */
+static void test_no_worker(void **state) {
+    (void)state;
+#ifdef __GLIBC__
+    pthread_attr_t before, vast;
+    assert_int_equal(pthread_getattr_default_np(&before), 0);
+    assert_int_equal(pthread_attr_init(&vast), 0);
+    assert_int_equal(pthread_attr_setstacksize(&vast, SIZE_MAX / 4), 0); /* more than there are addresses */
+    assert_int_equal(pthread_setattr_default_np(&vast), 0);
+    lab_image_feed *feed = open_feed(BATCH, true);
+    assert_int_equal(pthread_setattr_default_np(&before), 0);
+    for (uint64_t step = 0; step < STEPS_OF_EPOCH + 2; step++)
+        check_step(ask_step(feed, step), step, true);
+    for (size_t first = 0; first < IMAGES; first += BATCH)
+        check_slice(ask_slice(feed, first, 3), first, 3);
+    check_step(ask_step(feed, 1), 1, true);
+    lab_image_feed_destroy(&feed);
+    assert_null(feed);
+    pthread_attr_destroy(&before);
+    pthread_attr_destroy(&vast);
+#endif
+}
+
 static void test_large_batch(void **state) {
     lab_image_feed *feed = open_feed(1000, false);
     (void)state;
@@ -255,6 +281,7 @@ int main(void) {
         cmocka_unit_test(test_jumps),         cmocka_unit_test(test_slices),
         cmocka_unit_test(test_destroy),       cmocka_unit_test(test_lent_is_left_alone),
         cmocka_unit_test(test_large_batch),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_no_worker),
     };
     return cmocka_run_group_tests(tests, fill_images, NULL);
 }

@@ -180,6 +180,63 @@ static void kinds_name_their_tokens(void **state) {
     assert_int_equal(listops->class->name_tokens(names, listops, &options, expression, 2, NULL), LOCUS_OK);
     assert_string_equal(names[0].text, "start");
     assert_string_equal(names[1].text, lab_listops_texts[LAB_LISTOPS_START + 1]);
+    /* As many as are asked for. */
+    for (size_t count = 0; count < 4; count++) {
+        memset(names, 'x', sizeof names);
+        assert_int_equal(addition->class->name_tokens(names, addition, &options, characters, count, NULL), LOCUS_OK);
+        assert_int_equal(names[count].text[0], 'x');
+        assert_true(count == 0 || names[count - 1].text[0] != 'x');
+    }
+    for (size_t count = 0; count < 2; count++) {
+        memset(names, 'x', sizeof names);
+        assert_int_equal(listops->class->name_tokens(names, listops, &options, expression, count, NULL), LOCUS_OK);
+        assert_int_equal(names[count].text[0], 'x');
+        assert_true(count == 0 || names[count - 1].text[0] != 'x');
+    }
+}
+
+/* ---- problems ---- */
+
+static void problems_are_described(void **state) {
+    (void)state;
+    static const struct {
+        const char *task, *config, *data;
+        double size;
+    } cases[] = {
+        {"addition", "{}", "", 0},
+        {"addition", "{\"sequence\":40}", "", 0},
+        {"addition", "{\"digits\":1,\"sequence\":40}", "numbers of up to 1 digits, sequences of 40 characters", 1},
+        {"substring-index", "{\"length_mean\":0.5,\"length_deviation\":2,\"symbols\":3,\"sequence\":9}",
+         "strings of length N(0.5, 2) over 3 letters, sequences of 9 characters", 0.5},
+        {"substring-search", "{\"length_mean\":7,\"length_deviation\":0,\"symbols\":4,\"sequence\":9}",
+         "pieces of length N(7, 0) over 4 letters, sequences of 9 characters", 7},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        lab_data_facts facts = {.mean_size = -1};
+        cJSON *config = cJSON_Parse(cases[i].config);
+        lab_task_find(cases[i].task)->class->describe(config, cases[i].task, &facts);
+        assert_string_equal(facts.data, cases[i].data);
+        assert_true(facts.mean_size == cases[i].size);
+        cJSON_Delete(config);
+    }
+}
+
+static void problems_are_read(void **state) {
+    (void)state;
+    const lab_task *addition = lab_task_find("addition");
+    const lab_task_options options = lab_task_with(addition, addition->published);
+    for (size_t length = 1; length <= 4; length++) {
+        char text[5] = "1+2=";
+        lab_dataset set = {0};
+        locus_error error = {0};
+        text[length] = '\0';
+        if (addition->class->read_input(&set, addition, &options, text, &error) != LOCUS_OK)
+            fail_msg("%s", error.message);
+        assert_true(set.samples == 1 && set.input_offsets[0] == 0 && set.input_offsets[1] == length);
+        for (size_t i = 0; i < length; i++)
+            assert_int_equal(addition->characters[set.input[i]], text[i]);
+        lab_dataset_destroy(&set);
+    }
 }
 
 /* ---- words as one types them ---- */
@@ -430,6 +487,8 @@ int main(void) {
         cmocka_unit_test(numbers_are_grouped),
         cmocka_unit_test(pieces_name_their_tokens),
         cmocka_unit_test(kinds_name_their_tokens),
+        cmocka_unit_test(problems_are_described),
+        cmocka_unit_test(problems_are_read),
         cmocka_unit_test(words_are_typed),
         cmocka_unit_test(other_sizes),
         cmocka_unit_test(windows_of_as_much_text),

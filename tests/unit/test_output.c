@@ -273,6 +273,26 @@ static void the_bar_says_what_there_is_room_for(void **state) {
     assert_string_equal(bar_line(&now, "a\x1b[31m", 120), "a?[31m ▕████████        ▏ train 50/100");
 }
 
+/* On a terminal of any width a line has 511 bytes: what may not fit is left out, and a label is cut. */
+static void a_long_bar_is_cut(void **state) {
+    const lab_progress now = {.phase = "p", .step = 1, .steps = 1, .loss = 0, .dev_accuracy = 0.5};
+    char label[600], bar[100], line[700];
+    (void)state;
+    snprintf(bar, sizeof bar, "%s", bar_line(&(lab_progress){.phase = "p", .step = 1, .steps = 1}, NULL, 600));
+    memset(label, 'x', sizeof label);
+    const size_t rest = strlen(bar) + 1;
+    for (size_t length = 447; length <= 448; length++) {
+        label[length - rest] = '\0';
+        snprintf(line, sizeof line, "%s %s%s", label, bar, length == 447 ? "  dev 50.00 %" : "");
+        assert_string_equal(bar_line(&now, label, 600), line);
+        label[length - rest] = 'x';
+    }
+    label[512] = '\0';
+    memcpy(line, label, 511);
+    line[511] = '\0';
+    assert_string_equal(bar_line(&now, label, 600), line);
+}
+
 /* Every element is looked at and none behind the last, in float32 and in float64. */
 static void results_are_looked_at(void **state) {
     (void)state;
@@ -308,6 +328,7 @@ int main(void) {
         cmocka_unit_test(text_is_wrapped),
         cmocka_unit_test(bars_have_eighths),
         cmocka_unit_test(the_bar_says_what_there_is_room_for),
+        cmocka_unit_test(a_long_bar_is_cut),
         cmocka_unit_test(results_are_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,8 @@ static void put_scores(lab_store *store, int64_t run, const made_row *row, doubl
         put_final(store, run, "test", "greedy_exact", row->solved + shift);
     if (text) {
         put_final(store, run, "test", "perplexity", exp(row->loss + shift));
+        put_final(store, run, "test:99", "perplexity", exp(row->loss));
+        put_final(store, run, "test:99", "accuracy", row->accuracy);
         put_final(store, run, "test", "bits_per_byte", (row->loss + shift) / log(2) / 4);
     }
     if (expressions) {
@@ -292,7 +294,12 @@ static void page_shows_tasks(void **state) {
                                   "lower is better", "lowest mean", "Test loss, all encodings", NULL});
     has_all(html, "<h2>text",
             (const char *const[]){"bits per byte", "perplexity", "<td>4.48", "<td>0.5410", "nats a token",
-                                  "all / 16 / 32", NULL});
+                                  "all / 16 / 32",
+                                  "\"y\":\"test perplexity\",\"frame\":[50,28,446,258],\"range\":[0,135.68,3.89436574,"
+                                  "5.15758746],\"log\":true,\"trained\":128,\"series\":[\n{\"name\":\"rope\",",
+                                  "\"y\":\"next tokens right, %\",\"frame\":[50,28,446,258],\"range\":[0,135.68,0,104],"
+                                  "\"log\":false,\"trained\":128,\"series\":[\n{\"name\":\"rope\",",
+                                  NULL});
     has_all(html, "<h2>listops, digit",
             (const char *const[]){"of ten classes", "<i>majority</i></th><td>14.00", "<i>chance</i></th><td>10.00",
                                   "<td class=\"best\">60.00", "Test accuracy by depth of the expression", "n = 77",

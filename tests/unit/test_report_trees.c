@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "io/file.h"
+#include "page/chart_sheet.h"
+#include "page/page.h"
 #include "page/report.h"
 #include "report/tables/summary.h"
 #include "train/checkpoint.h"
@@ -87,6 +89,7 @@ static void insert_tree_scores(lab_store *store, int64_t run, const made_run *fr
     put_final(store, run, "nodes:17-32", "samples", 40);
     put_final(store, run, "nodes:5-8", "accuracy", a);
     put_final(store, run, "nodes:1", "accuracy", 1.0);
+    put_final(store, run, "nodes:1", "samples", 1);
     put_final(store, run, "nodes:65-", "accuracy", (double)NAN); /* scored, but not a number */
     put_final(store, run, "depth:10", "accuracy", a - 0.1);
     put_final(store, run, "depth:5", "accuracy", a);
@@ -102,9 +105,11 @@ static void insert_tree_scores(lab_store *store, int64_t run, const made_run *fr
     }
 }
 
-/* Six epochs of 391 steps: up, a peak in epoch 2 that epoch 3 does not reach, the best in epoch 5. */
+/* Six epochs of 391 steps: up, a peak in epoch 2 that epoch 3 does not reach, or in epoch 3 itself, with which the
+ * first half ends; the best in epoch 5. */
 static void insert_epochs(lab_store *store, int64_t run, double accuracy) {
-    static const double shape[] = {0.4, 0.8, 0.7, 0.9, 1.0, 0.95};
+    const bool at_half = accuracy == 0.80;
+    const double shape[] = {0.4, at_half ? 0.7 : 0.8, at_half ? 0.8 : 0.7, 0.9, 1.0, 0.95};
     for (uint64_t epoch = 1; epoch <= 6; epoch++) {
         OK(lab_store_measured(store, run, 391 * epoch, &(lab_measured){"train.loss", 2.3 / (double)epoch}, 1, &failed));
         OK(lab_store_measured(store, run, 391 * epoch, &(lab_measured){"dev.accuracy", accuracy * shape[epoch - 1]}, 1,
@@ -112,10 +117,10 @@ static void insert_epochs(lab_store *store, int64_t run, double accuracy) {
     }
 }
 
-static void insert(lab_store *store, const made_run *from, int64_t day) {
+static void insert(lab_store *store, const made_run *from, size_t number, int64_t day) {
     char name[160], config[500], started[32], ended[32];
     const bool images = strcmp(from->task, "cifar10") == 0;
-    snprintf(name, sizeof name, "%s-%d-%s-s%d", from->task, (int)(from - made), from->order ? from->order : "breadth",
+    snprintf(name, sizeof name, "%s-%d-%s-s%d", from->task, (int)number, from->order ? from->order : "breadth",
              (int)from->seed);
     snprintf(started, sizeof started, "2024-01-%02dT00:00:00Z", (int)day);
     snprintf(ended, sizeof ended, "2024-01-%02dT00:10:00Z", (int)day);
@@ -204,7 +209,7 @@ static int make_store(void **state) {
     OK(lab_store_open(&store, store_path, &failed));
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         const bool together = i >= 8; /* the last images ran at the same time */
-        insert(store, &made[i], together ? 9 : (int64_t)i + 1);
+        insert(store, &made[i], i, together ? 9 : (int64_t)i + 1);
     }
     insert_trained(store);
     lab_store_close(&store);
@@ -362,12 +367,12 @@ static void json_has_bins_and_epochs(void **state) {
 
 /* ---- the page ---- */
 
-static char *read_page(void) {
+static char *read_page(const char *from) {
     const lab_report_options options = {.folder = folder};
     lab_store *store = NULL;
     char *html = NULL;
     size_t bytes = 0;
-    OK(lab_store_open(&store, store_path, &failed));
+    OK(lab_store_open(&store, from, &failed));
     OK(lab_report_write(store, &options, page_path, &failed));
     lab_store_close(&store);
     OK(lab_file_read(page_path, &html, &bytes, &failed));
@@ -394,14 +399,18 @@ static void has_all(const char *part, const char *const *texts, size_t count) {
 
 static void page_shows_trees_and_images(void **state) {
     (void)state;
-    char *html = read_page();
+    char *html = read_page(store_path);
     char *breadth = part_of(html, "<h2>tree-copy, breadth first"), *depth = part_of(html, "<h2>tree-copy, depth first");
     char *images = part_of(html, "<h2>cifar10"), *trained = part_of(html, "<h2>tree-reorder");
     static const char *const of_breadth[] = {"97.00 <small>±1.41",
                                              "26.50 <small>±1.22",
                                              "n = 300",
                                              "17–32",
-                                             "65+",
+                                             "\"names\":[\"1\\n1\",\"5–8\",\"17–32\\n40\",\"65+\"]",
+                                             "\"names\":[\"5\\n300\",\"7\\n11\",\"10\"]",
+                                             "<th scope=\"col\">1<small>n = 1</small></th><th scope=\"col\">5–8</th>",
+                                             "<th scope=\"col\">17–32<small>n = 40</small></th>"
+                                             "<th scope=\"col\">65+</th></tr>",
                                              "Test accuracy by depth of the tree",
                                              "99.06 <small>±0.1",
                                              "binary trees of depth N(5, 1), 20 symbols",
@@ -446,6 +455,80 @@ static void page_shows_trees_and_images(void **state) {
     free(html);
 }
 
+static size_t times(const char *text, const char *end, const char *what) {
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL && (end == NULL || at < end); at++)
+        count++;
+    return count;
+}
+
+static void drop_file(const char *path) {
+    char beside[100];
+    unlink(path);
+    for (int i = 0; i < 2; i++) {
+        snprintf(beside, sizeof beside, "%s%s", path, i == 0 ? "-wal" : "-shm");
+        unlink(beside);
+    }
+}
+
+/* A section of so many encodings. */
+static void insert_many(const char *path, size_t count) {
+    lab_store *store = NULL;
+    OK(lab_store_open(&store, path, &failed));
+    OK(lab_store_begin(store, &failed));
+    for (size_t i = 0; i < count; i++) {
+        char encoding[32];
+        snprintf(encoding, sizeof encoding, "rope(base=%zu)", 1000 + i);
+        insert(store, &(made_run){"tree-copy", encoding, NULL, 0, LAB_RUN_DONE, 0.5 + 0.001 * (double)i}, i, 1);
+        put_final(store, (int64_t)i + 1, "test:7", "accuracy", 0.25);
+    }
+    OK(lab_store_end(store, LOCUS_OK, &failed));
+    lab_store_close(&store);
+}
+
+static void check_sheet(const char *path, size_t drawn) {
+    lab_store *store = NULL;
+    lab_summary summary;
+    lab_sheet sheet;
+    OK(lab_store_open(&store, path, &failed));
+    OK(lab_summary_create(&summary, store, &(lab_summary_filter){0}, &failed));
+    lab_store_close(&store);
+    OK(lab_sheet_open(&sheet, &failed));
+    lab_sheet_legend(&sheet, &summary.sections[0]);
+    assert_int_equal(fflush(sheet.body), 0);
+    assert_int_equal(times(sheet.text, NULL, ">rope(base="), drawn);
+    lab_sheet_close(&sheet);
+    lab_summary_free(&summary);
+}
+
+/* As many as are drawn, and one more, which the tables have. */
+static void as_many_are_drawn(void **state) {
+    (void)state;
+    for (size_t count = LAB_PAGE_MOST_ROWS; count <= LAB_PAGE_MOST_ROWS + 1; count++) {
+        char path[80];
+        size_t charts = 0, legends = 0, bodies = 0;
+        snprintf(path, sizeof path, "%s/many.db", folder);
+        insert_many(path, count);
+        char *html = read_page(path);
+        check_sheet(path, LAB_PAGE_MOST_ROWS);
+        drop_file(path);
+        for (const char *at = html; (at = strstr(at, "class=\"data\">{\"id\"")) != NULL; at++, charts++)
+            assert_int_equal(times(at, strstr(at, "</script>"), "{\"name\":\"rope(base="), LAB_PAGE_MOST_ROWS);
+        for (const char *at = html; (at = strstr(at, "<ul class=\"legend\">")) != NULL; at++, legends++)
+            assert_int_equal(times(at, strstr(at, "</ul>"), "<li data-mark="), LAB_PAGE_MOST_ROWS);
+        for (const char *at = html; (at = strstr(at, "<tbody>")) != NULL; at++) {
+            const size_t rows = times(at, strstr(at, "</tbody>"), "rope(base=");
+            bodies += rows % count == 0 && rows > 0;
+        }
+        assert_true(charts == 7 && legends == 3 && bodies == 4);
+        assert_int_equal(
+            times(html, NULL, "<p class=\"small\">Drawn are the first 64 of 65 encodings; the tables have all.</p>"),
+            count > LAB_PAGE_MOST_ROWS ? 3 : 0);
+        assert_int_equal(times(html, NULL, "Drawn are the first"), count > LAB_PAGE_MOST_ROWS ? 3 : 0);
+        free(html);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_never_mix),
@@ -453,6 +536,7 @@ int main(void) {
         cmocka_unit_test(best_epochs),
         cmocka_unit_test(json_has_bins_and_epochs),
         cmocka_unit_test(page_shows_trees_and_images),
+        cmocka_unit_test(as_many_are_drawn),
     };
     return cmocka_run_group_tests(tests, make_store, drop_store);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "report/reproduction/reproduction_report.h"
 #include "report/reproduction/reproduction_result.h"
 #include "task/listops/listops.h"
 #include "task/task_class.h"
@@ -487,6 +488,105 @@ static void test_parts(void **state) {
     assert_int_equal(lab_reproduction_make(&table, &image, &failed), LOCUS_ERROR_ARGUMENT);
 }
 
+static void make_part(const char *name, const char *column, const char *row, size_t seeds, lab_decay_choice decay) {
+    char *columns[] = {(char *)(uintptr_t)column}, *rows[] = {(char *)(uintptr_t)row};
+    make(&(lab_reproduction_request){.table = name,
+                                     .budget = "quick",
+                                     .columns = columns,
+                                     .column_count = 1,
+                                     .rows = rows,
+                                     .row_count = row != NULL,
+                                     .seeds = seeds,
+                                     .decay = decay});
+}
+
+/* What is told apart, of no scheme, the first alone, the last alone, of two and more. */
+static void test_separation(void **state) {
+    (void)state;
+    static lab_result result;
+    static const struct {
+        double means[4]; /* negative: not measured */
+        double deviation, chance;
+        size_t seeds;
+        bool markdown;
+        const char *says;
+    } cases[] = {
+        {{-1, -1, -1, -1}, 0, 0, 3, false, "Nothing is measured yet.\n"},
+        {{0.9, -1, -1, -1}, 0.1, 0, 3, false, "  copy scaled: one scheme is measured\n"},
+        {{-1, -1, -1, 0.9}, 0.1, 0, 3, true, "- copy scaled: one scheme is measured\n"},
+        {{0.9, -1, -1, 0.9}, 0.1, 0, 3, true, "- copy scaled: not separated: sinusoidal – algebraic (seq)\n"},
+        {{0.9, 0.9, 0.9, -1},
+         0.1,
+         0,
+         3,
+         false,
+         "  copy scaled: not separated: sinusoidal – relative; sinusoidal – rope; relative – rope\n"},
+        {{0.9, -1, 0.2, -1}, 0.001, 0, 3, false, "  copy scaled: not separated: none, all schemes are told apart\n"},
+        {{0.9, -1, 0.2, -1}, 0.001, 0, 1, false, "  copy scaled: with one seed nothing is separated\n"},
+        {{0.5, -1, -1, -1},
+         0.01,
+         0.5,
+         3,
+         false,
+         "  copy scaled: no scheme has left chance (guessing scores 50.00): this column says nothing; one scheme is "
+         "measured\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lab_reproduction_view view = {.table = &table, .result = &result};
+        char *text = NULL;
+        size_t bytes;
+        make_part("table1", "copy-scaled", NULL, cases[i].seeds, LAB_DECAY_AS_PUBLISHED);
+        assert_int_equal(table.row_count, 4);
+        memset(&result, 0, sizeof result);
+        for (size_t row = 0; row < 4; row++)
+            if (cases[i].means[row] >= 0)
+                result.fields[row][0].accuracy = (lab_statistic){
+                    .count = cases[i].seeds, .mean = cases[i].means[row], .deviation = cases[i].deviation};
+        result.chance[0] = cases[i].chance;
+        FILE *stream = open_memstream(&text, &bytes);
+        lab_separation_write(&view, stream, cases[i].markdown);
+        fclose(stream);
+        assert_string_equal(text, cases[i].says);
+        free(text);
+    }
+}
+
+/* One field, the first or the last, says it of a column; a row of its own says it of a table. */
+static void test_view(void **state) {
+    (void)state;
+    static lab_result result;
+    const lab_reproduction_view view = {.table = &table, .result = &result};
+    make_part("table1", "copy-scaled", NULL, 3, LAB_DECAY_BOTH);
+    memset(&result, 0, sizeof result);
+    assert_false(lab_view_is_whole(&view, 0));
+    for (size_t row = 0; row < table.row_count; row++) {
+        lab_field *field = &result.fields[row][0];
+        field->exact.count = 1;
+        assert_true(lab_view_is_whole(&view, 0));
+        field->exact.count = 0, field->greedy_exact.count = 1;
+        assert_true(lab_view_is_whole(&view, 0));
+        field->greedy_exact.count = 0;
+        const lab_scheme *rows = table.columns[0].rows;
+        const size_t without = lab_view_without_decay(&view, row);
+        assert_true(rows[row].decay == (without != SIZE_MAX));
+        assert_true(without == SIZE_MAX || (without < table.row_count && !rows[without].decay &&
+                                            strcmp(rows[without].name, rows[row].name) == 0));
+    }
+    make_part("table1", "copy-scaled", "algebraic", 3, LAB_DECAY_AS_PUBLISHED);
+    assert_true(table.row_count == 1 && table.columns[0].rows[0].decay);
+    assert_true(lab_view_without_decay(&view, 0) == SIZE_MAX);
+    assert_true(lab_view_has_published(&view));
+    make_part("roper", "addition", NULL, 3, LAB_DECAY_AS_PUBLISHED);
+    assert_false(lab_view_has_published(&view));
+    char *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    lab_claims_write(&(lab_reproduction_view){.findings = &(lab_findings){0}}, stream, true);
+    fclose(stream);
+    assert_string_equal(text, "Nothing: this part of the table has no fields that a claim is about.\n");
+    free(text);
+}
+
 static int by_text(const void *a, const void *b) {
     return strcmp(a, b);
 }
@@ -542,6 +642,7 @@ int main(void) {
         cmocka_unit_test(test_uses),           cmocka_unit_test(test_worst),
         cmocka_unit_test(test_chance),         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_trainings),      cmocka_unit_test(test_sample_counts),
+        cmocka_unit_test(test_separation),     cmocka_unit_test(test_view),
     };
     return cmocka_run_group_tests(tests, create, scratch_remove);
 }

@@ -10,6 +10,7 @@
 #include "report/tables/table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,50 @@ static void test_latex_characters(void **state) {
     lab_table_free(table);
 }
 
+/* LaTeX has the decimals that the terminal shows of the value itself; of one that is shown in another unit, however
+ * near, the value as it is. */
+static void test_latex_units(void **state) {
+    (void)state;
+    static const struct {
+        double value;
+        const char *shown, *written;
+    } cases[] = {
+        {0.2, "20.00", "0.2"},
+        {0.0625, "6.2 %", "0.0625"},
+        {0.5, "0.50", "0.50"},
+        {0.5, "0", "0"},
+        {0.5, "1", "0"},
+        {0.5, "2", "0.5"},
+        {0.125, "0.12", "0.12"},
+        {0.125, "0.13", "0.12"},
+        {0.125, "0.14", "0.125"},
+        {0.125, "0.11", "0.125"},
+        {1234, "1.234e3", "1234"},
+        {0.1234, "1.234e-1", "0.1234"},
+        {-1.5, "-1.5 s", "-1.5"},
+        {-1.5, "1.5", "-1.5"},
+        {-1.5, "−1.5", "-1.5"},
+        {2.25, "unknown", "2.25"},
+        {2.25, ".5", "2.25"},
+        {0.52, ".5", "0.5"},
+        {3, "3.000", "3.000"},
+        {3, "300 %", "3"},
+        {0.00012, "0.0001", "0.0001"},
+    };
+    static const char *const heads[] = {">a"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[200];
+        lab_table *table = lab_table_create(heads, 1);
+        lab_table_number(table, cases[i].value, "%s", cases[i].shown);
+        snprintf(expected, sizeof expected,
+                 "%% \\usepackage{booktabs, siunitx}\n\\begin{tabular}{S}\n\\toprule\n{a} \\\\\n\\midrule\n%s \\\\\n"
+                 "\\bottomrule\n\\end{tabular}\n",
+                 cases[i].written);
+        expect_of(table, LAB_TABLE_LATEX, expected);
+        lab_table_free(table);
+    }
+}
+
 /* A line break of LaTeX takes an argument that follows it in brackets, or a star. */
 static void test_latex_arguments(void **state) {
     (void)state;
@@ -212,6 +257,7 @@ int main(void) {
                                        cmocka_unit_test(test_json),
                                        cmocka_unit_test(test_latex),
                                        cmocka_unit_test(test_latex_characters),
+                                       cmocka_unit_test(test_latex_units),
                                        cmocka_unit_test(test_latex_arguments),
                                        cmocka_unit_test(test_markdown),
                                        cmocka_unit_test(test_long_cells),

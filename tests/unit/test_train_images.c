@@ -5,6 +5,7 @@
 #include "sanitized.h"
 #include "train/configuration/config.h"
 #include "train/feed/feed.h"
+#include "train/session.h"
 #include "unit/small_images.h"
 #include "unit/training_case.h"
 
@@ -100,6 +101,83 @@ static void test_finals(void **state) {
     assert_true(training_final(&r, "test", "exact") < 0 && training_final(&r, "test", "greedy_exact") < 0);
     assert_int_equal(r.run.tokens_seen, EPOCHS * 45 * 100);
     training_forget(&r);
+}
+
+/* A curve as the store has it, and what is made of it; -1: no such score. The accuracies stand at every second step. */
+typedef struct curve_case {
+    const char *name;
+    uint64_t steps;
+    size_t accuracies, losses;
+    double accuracy[4]; /* all behind are 0.125 */
+    double best, best_step, loss, half, last;
+} curve_case;
+
+static void score_curve(lab_store *store, const curve_case *of) {
+    static char task[] = "cifar10", none[] = "none", empty[] = "", config[] = "{}";
+    locus_error error = {0};
+    lab_run run = {.name = (char *)(uintptr_t)of->name,
+                   .task = task,
+                   .encoding = none,
+                   .setup = empty,
+                   .embedding_init = empty,
+                   .budget = empty,
+                   .config = config,
+                   .command = empty,
+                   .version = empty,
+                   .machine = empty,
+                   .message = empty,
+                   .started = empty,
+                   .ended = empty};
+    assert_int_equal(lab_store_run_insert(store, &run, &error), LOCUS_OK);
+    for (size_t i = 0; i < of->accuracies || i < of->losses; i++) {
+        const lab_measured measured[] = {{"dev.accuracy", i < 4 ? of->accuracy[i] : 0.125},
+                                         {"dev.loss", 1.0 + (double)i}};
+        const size_t first = i >= of->accuracies, end = i < of->losses ? 2 : 1;
+        assert_int_equal(lab_store_measured(store, run.id, 2 * (i + 1), measured + first, end - first, &error),
+                         LOCUS_OK);
+    }
+    lab_session session = {.store = store, .run = &run, .leads = true, .config = tiny("none")};
+    session.config.steps = of->steps;
+    assert_int_equal(lab_session_finals(&session, &error), LOCUS_OK);
+}
+
+/* The first of the best, of the first half and of all; a curve that fills its room to the last point, none and one. */
+static void test_curves(void **state) {
+    (void)state;
+    static const curve_case cases[] = {
+        {"no-point", 8, 0, 0, {0}, -1, -1, -1, -1, -1},
+        {"no-loss", 8, 3, 0, {0.5, 0.5, 0.5}, -1, -1, -1, -1, -1},
+        {"one-point", 2, 1, 1, {0.25}, 0.25, 2, 1, -1, 0.25},
+        {"one-at-half", 4, 1, 1, {0.25}, 0.25, 2, 1, 0.25, 0.25},
+        {"first-of-equals", 8, 4, 4, {0.25, 0.5, 0.5, 0.25}, 0.5, 4, 2, 0.5, 0.25},
+        {"better-later", 8, 4, 4, {0.25, 0.125, 0.75, 0.5}, 0.75, 6, 3, 0.25, 0.5},
+        {"half-is-one-more", 7, 3, 3, {0.25, 0.5, 0.75}, 0.75, 6, 3, 0.25, 0.75},
+        {"nothing-right", 8, 4, 4, {0}, 0, 2, 1, 0, 0},
+        {"fewer-losses", 8, 4, 3, {0.25, 0.5, 0.125, 0.75}, 0.5, 4, 2, 0.5, 0.125},
+        {"behind-the-end", 4, 4, 4, {0.25, 0.5, 0.75, 0.875}, 0.5, 4, 2, 0.25, 0.875},
+        {"whole-room", 128, 64, 64, {0.25, 0.5, 0.25, 0.25}, 0.5, 4, 2, 0.5, 0.125},
+    };
+    static const char *const names[] = {"accuracy", "best_step", "loss", "accuracy_half", "accuracy_last"};
+    lab_store *store;
+    char path[160];
+    snprintf(path, sizeof path, "%s/locus.db", training_folder());
+    assert_int_equal(lab_store_open(&store, path, NULL), LOCUS_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        score_curve(store, &cases[i]);
+    lab_store_close(&store);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const curve_case *of = &cases[i];
+        const double want[] = {of->best, of->best_step, of->loss, of->half, of->last};
+        training_remains r = training_look(of->name);
+        size_t known = 0;
+        for (size_t n = 0; n < 5; n++) {
+            known += want[n] >= 0;
+            if (training_final(&r, "test", names[n]) != want[n])
+                fail_msg("%s: %s is %g", of->name, names[n], training_final(&r, "test", names[n]));
+        }
+        assert_int_equal(r.final_count, known);
+        training_forget(&r);
+    }
 }
 
 /* The best parameters score again what the store says of them; loaded here, so this starts threads: last. */
@@ -203,6 +281,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resume),  cmocka_unit_test(test_finals),          cmocka_unit_test(test_identity),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_best_parameters), cmocka_unit_test(test_other_sizes),
+        cmocka_unit_test(test_curves),
     };
     return cmocka_run_group_tests(tests, setup, training_teardown);
 }

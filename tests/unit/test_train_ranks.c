@@ -133,6 +133,23 @@ static void test_words(void **state) {
     training_assert_same("words-alone", "words-1");
 }
 
+/* Two shards, the fewest: each has its own dropout, so that a whole batch learns something else. */
+static void test_two_shards(void **state) {
+    (void)state;
+    lab_train_config config = words("rope");
+    config.shards = 2;
+    train(&config, "two-alone", 0);
+    train(&config, "two-2", 2);
+    training_assert_same("two-alone", "two-2");
+    config.shards = 1;
+    train(&config, "one-shard", 0);
+    training_remains dealt = training_look("two-alone"), whole = training_look("one-shard");
+    assert_int_equal(dealt.counts[0], whole.counts[0]);
+    assert_true(dealt.metrics[0][0].value != whole.metrics[0][0].value);
+    training_forget(&dealt);
+    training_forget(&whole);
+}
+
 /* Large enough for gradients to take the memory of activations (model/lending.h), with a checkpoint after each step.
  * Every second batch has two samples and so two shards without any. */
 static void test_lending(void **state) {
@@ -378,6 +395,7 @@ static void test_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_two_shards),
         cmocka_unit_test(test_learned),
         cmocka_unit_test(test_trees),
         cmocka_unit_test(test_images),
