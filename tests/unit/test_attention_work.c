@@ -4,6 +4,7 @@
 #include "../property/encoding_rig.h"
 
 #include "attention/attention_work.h"
+#include "attention_case.h"
 #include "plan/limits.h"
 
 enum { SEQUENCES = 24 };
@@ -423,6 +424,60 @@ static void test_schedules(void **state) {
         check_schedule(i, &cases[i]);
 }
 
+/* ---- distances that heads share ---- */
+
+static bool shares(const locus_plan *plan) {
+    const locus_attention_options options = locus_attention_default();
+    attention_job job;
+    locus_attention_job_init(&job, &(attention_call){.plan = plan, .options = &options, .dtype = LOCUS_FLOAT32});
+    return job.distances != NULL;
+}
+
+/* Four heads, one sequence. */
+static void check_shares(size_t queries, size_t keys, bool want) {
+    const attention_case test = {.spec = "alibi(group=tree:3)",
+                                 .heads = 4,
+                                 .head_dim = 2,
+                                 .sequences = 1,
+                                 .query_lengths = &queries,
+                                 .key_lengths = &keys};
+    attention_world world;
+    attention_world_make(&world, &test);
+    assert_int_equal(shares(world.plan), want);
+    attention_world_free(&world);
+}
+
+static void check_limits_share(const char *spec, size_t heads, size_t queries, size_t longest, bool want) {
+    const locus_shape shape = rig_shape(heads, 8, 0, 0);
+    const locus_workspace_limits limits = {.size = sizeof limits,
+                                           .shape = &shape,
+                                           .dtype = LOCUS_FLOAT32,
+                                           .queries = queries,
+                                           .keys = 5000,
+                                           .longest_keys = longest,
+                                           .depth = 5};
+    locus_encoding *encoding = NULL;
+    locus_limit_plan own;
+    rig_ok(locus_encoding_parse(spec, &encoding, error));
+    rig_ok(locus_limit_plan_open(&own, encoding, &limits, error));
+    assert_int_equal(shares(own.plan), want);
+    locus_limit_plan_close(&own);
+    locus_encoding_destroy(&encoding);
+}
+
+/* From 2^22 pairs of all heads on; of limits, if all queries may see the longest keys. */
+static void test_shared_distances(void **state) {
+    (void)state;
+    check_shares(1024, 1024, true);
+    check_shares(1024, 1023, false);
+    check_limits_share("alibi(group=tree:3)", 4, 1024, 1024, true);
+    check_limits_share("alibi(group=tree:3)", 4, 1024, 1023, false);
+    check_limits_share("alibi(group=tree:3)", 4, 1023, 1024, false);
+    check_limits_share("alibi(group=tree:3)", 3, 1024, 1024, false);
+    check_limits_share("rope + alibi", 8, 2048, 256, true);
+    check_limits_share("rope", 8, 2048, 256, false);
+}
+
 /* ---- every number of a schedule of limits ---- */
 
 typedef struct limit_case {
@@ -642,6 +697,7 @@ static void test_rectangles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_items), cmocka_unit_test(test_schedules),
-                                       cmocka_unit_test(test_limits), cmocka_unit_test(test_rectangles)};
+                                       cmocka_unit_test(test_shared_distances), cmocka_unit_test(test_limits),
+                                       cmocka_unit_test(test_rectangles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
