@@ -649,6 +649,27 @@ static void test_limits(void **state) {
         check_limits(i, &cases[i]);
 }
 
+static size_t bound_of(const char *spec) {
+    const locus_shape shape = rig_shape(2, 8, 0, 0);
+    const locus_workspace_limits limits = {
+        .size = sizeof limits, .shape = &shape, .dtype = LOCUS_FLOAT32, .threads = 2, .queries = 300, .keys = 200};
+    const locus_attention_options options = locus_attention_default();
+    locus_encoding *encoding = NULL;
+    size_t bytes = 0;
+    rig_ok(locus_encoding_parse(spec, &encoding, error));
+    rig_ok(locus_attention_workspace_bound(encoding, &limits, &options, LOCUS_PASS_BACKWARD, &bytes, error));
+    locus_encoding_destroy(&encoding);
+    return bytes;
+}
+
+/* Each term is as large as it may get, wherever it stands in the sum. */
+static void test_limits_of_every_term(void **state) {
+    (void)state;
+    const size_t last = bound_of("alibi + fire"), first = bound_of("fire + alibi");
+    assert_int_equal(last, first);
+    assert_true(first > bound_of("alibi + decay"));
+}
+
 /* ---- rectangles of a bias's gradient ---- */
 
 enum { EXTENTS = 4, MOST_ELEMENTS = 2 * 3 * 300 * 260 };
@@ -696,8 +717,11 @@ static void test_rectangles(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_items), cmocka_unit_test(test_schedules),
-                                       cmocka_unit_test(test_shared_distances), cmocka_unit_test(test_limits),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_items),
+                                       cmocka_unit_test(test_schedules),
+                                       cmocka_unit_test(test_shared_distances),
+                                       cmocka_unit_test(test_limits),
+                                       cmocka_unit_test(test_limits_of_every_term),
                                        cmocka_unit_test(test_rectangles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

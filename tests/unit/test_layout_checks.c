@@ -2,6 +2,7 @@
 /* Tensors whose sequences stand apart: views of one fused projection go through without copies, shapes that do not fit
  * are refused in one line that says which, and what overlaps is told from what only interleaves. */
 #include "core/overlap.h"
+#include "spec/row_check.h"
 
 #include <locus/locus.h>
 #include <math.h>
@@ -347,6 +348,30 @@ static void test_packed_rows_that_do_not_fit_are_one_clear_line(void **state) {
     end(&w);
 }
 
+/* Numbers of two heads, and of one, whose stride nobody asks. */
+static void test_numbers_lie_side_by_side(void **state) {
+    (void)state;
+    float data[4 * TOKENS];
+    for (int64_t heads = 1; heads <= 3; heads++)
+        for (int64_t by = 1; by <= 2; by++) {
+            const locus_tensor tensor = {.data = data,
+                                         .dtype = LOCUS_FLOAT32,
+                                         .rank = 2,
+                                         .shape = {TOKENS / 2, heads},
+                                         .stride = {2 * heads, by}};
+            const locus_rows_wanted wanted = {.name = "x",
+                                              .tensor = &tensor,
+                                              .kind = LOCUS_ROWS_NUMBERS,
+                                              .written = true,
+                                              .tokens = TOKENS / 2,
+                                              .heads = (size_t)heads};
+            locus_error error = {0};
+            const bool fits = heads == 1 || by == 1;
+            assert_int_equal(locus_rows_check(&wanted, &error), fits ? LOCUS_OK : LOCUS_ERROR_SHAPE);
+            assert_string_equal(error.message, fits ? "" : "x must have stride 1 in its last dimension, not 2");
+        }
+}
+
 /* What is read may repeat its heads or tokens, as a view of one row does. */
 static void test_what_is_read_may_repeat_itself(void **state) {
     (void)state;
@@ -511,6 +536,7 @@ int main(void) {
         cmocka_unit_test(test_apply_works_in_place_and_beside),
         cmocka_unit_test(test_what_does_not_fit_is_one_clear_line),
         cmocka_unit_test(test_packed_rows_that_do_not_fit_are_one_clear_line),
+        cmocka_unit_test(test_numbers_lie_side_by_side),
         cmocka_unit_test(test_what_is_read_may_repeat_itself),
         cmocka_unit_test(test_lengths_beyond_memory_are_not_looked_at),
         cmocka_unit_test(test_vectors_and_sums_of_other_lengths_are_refused),
