@@ -60,8 +60,8 @@ static locus_status fail_callback(const locus_extension_bound *bound, const char
 }
 
 /* "position 3", "query 0,2 and key 1,5": where a place is, for messages. */
-static size_t write_place(const locus_extension_places *places, const locus_extension_positions *positions,
-                          size_t place, char *text, size_t size) {
+static void write_place(const locus_extension_places *places, const locus_extension_positions *positions, size_t place,
+                        char *text, size_t size) {
     size_t at = 0;
     text[0] = '\0';
     for (size_t c = 0; c < places->coordinates && at < size; c++) {
@@ -73,19 +73,18 @@ static size_t write_place(const locus_extension_places *places, const locus_exte
         else if (at < size)
             at += (size_t)snprintf(text + at, size - at, "%.10g", positions->values[index]);
     }
-    return at;
 }
 
 static locus_status fail_number(const locus_extension_bound *bound, const locus_extension_places *places, size_t head,
                                 size_t place, double value, locus_error *error) {
     const char *name = bound->own->class.info.name;
     char query[96], key[96];
-    (void)write_place(places, &places->query, place, query, sizeof query);
+    write_place(places, &places->query, place, query, sizeof query);
     if (!places->key.values)
         return locus_fail(error, LOCUS_ERROR_NUMERIC, name,
                           "'%s' says %f at position %s in head %zu: it must be a finite float32", name, value, query,
                           head);
-    (void)write_place(places, &places->key, place, key, sizeof key);
+    write_place(places, &places->key, place, key, sizeof key);
     return locus_fail(error, LOCUS_ERROR_NUMERIC, name,
                       "'%s' says %f for the query at %s and the key at %s in head %zu: it must be a finite float32",
                       name, value, query, key, head);

@@ -202,20 +202,17 @@ static void run_nothing(void *state, size_t count, locus_task *task, void *conte
 
 static locus_status make_plan(locus_limit_plan *own, const locus_binding *binding, locus_error *error) {
     const locus_group *group = locus_binding_group(binding);
-    locus_positions *queries = NULL, *keys = NULL;
+    locus_positions *queries = NULL; /* and keys: of none of either it says nothing */
     locus_plan_options options = locus_plan_options_default();
     options.workspace = own->limits.workspace;
     locus_status status = check_depth(&own->given, group, error);
     if (status == LOCUS_OK)
         status = stand(&queries, group, own->limits.sequences, error);
     if (status == LOCUS_OK)
-        status = stand(&keys, group, own->limits.sequences, error);
-    if (status == LOCUS_OK)
-        status = locus_plan_create_with(&own->plan, binding, queries, keys, &options, error);
+        status = locus_plan_create_with(&own->plan, binding, queries, NULL, &options, error);
     if (status == LOCUS_OK)
         status = widen(own->plan, &own->limits, error);
     locus_positions_destroy(&queries);
-    locus_positions_destroy(&keys);
     return status;
 }
 

@@ -48,9 +48,8 @@ static bool plainly_right(const locus_rows_wanted *wanted, size_t rank) {
         locus_dtype_size(tensor->dtype) == 0)
         return false;
     const size_t second = wanted->kind == LOCUS_ROWS_VECTORS ? wanted->dim : wanted->heads;
-    const bool shape = tensor->shape[0] >= 0 && (size_t)tensor->shape[0] == wanted->tokens && tensor->shape[1] >= 0 &&
-                       (size_t)tensor->shape[1] == second &&
-                       (rank == 2 || (tensor->shape[2] >= 0 && (size_t)tensor->shape[2] == wanted->dim));
+    const bool shape = (size_t)tensor->shape[0] == wanted->tokens && (size_t)tensor->shape[1] == second &&
+                       (rank == 2 || (size_t)tensor->shape[2] == wanted->dim); /* which are far below 2^63 */
     return shape && tensor->stride[0] > 0 && tensor->stride[1] > 0 && tensor->stride[rank - 1] == 1;
 }
 

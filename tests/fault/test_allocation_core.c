@@ -90,6 +90,43 @@ static locus_status make_positions(locus_error *error) {
     return status;
 }
 
+/* Bounds of workspaces, for which a binding, positions and a plan are made and given back. */
+static locus_status make_bounds(const char *spec, locus_error *error) {
+    const locus_shape shape = {.size = sizeof shape, .heads = 2, .head_dim = 8, .model_dim = 16};
+    const locus_workspace_limits limits = {.size = sizeof limits,
+                                           .shape = &shape,
+                                           .dtype = LOCUS_FLOAT32,
+                                           .threads = 2,
+                                           .sequences = 3,
+                                           .queries = 40,
+                                           .keys = 30,
+                                           .depth = 4};
+    const locus_attention_options options = locus_attention_default();
+    locus_encoding *encoding = NULL;
+    size_t bytes = 1;
+    locus_status status = locus_encoding_parse(spec, &encoding, error);
+    for (int call = 0; status == LOCUS_OK && call < 3; call++, bytes = status == LOCUS_OK) {
+        status = call < 2
+                     ? locus_attention_workspace_bound(encoding, &limits, &options, (locus_pass)call, &bytes, error)
+                     : locus_apply_workspace_bound(encoding, &limits, LOCUS_ROLE_KEY, &bytes, error);
+        assert_true((status == LOCUS_OK) == (bytes > 0));
+    }
+    locus_encoding_destroy(&encoding);
+    return status;
+}
+
+static locus_status bound_lines(locus_error *error) {
+    return make_bounds("rope(learned=on) + alibi + decay(rate=0.9, learned=on)", error);
+}
+
+static locus_status bound_tables(locus_error *error) {
+    return make_bounds("relative(window=3, values=on) + liere(group=seq)", error);
+}
+
+static locus_status bound_trees(locus_error *error) {
+    return make_bounds("algebraic(group=tree:2*seq, split=4:4, values=on) + alibi(group=tree:2*seq)", error);
+}
+
 static locus_status make_kind(locus_error *error) {
     locus_attention_kind *kind = NULL;
     const locus_status status = locus_attention_kind_parse("soft(landmarks=7)", &kind, error);
@@ -244,6 +281,13 @@ static void positions_survive(void **state) {
     refuse_each(make_tree_positions, 8);
 }
 
+static void bounds_survive(void **state) {
+    (void)state;
+    refuse_each(bound_lines, 20);
+    refuse_each(bound_tables, 20);
+    refuse_each(bound_trees, 20);
+}
+
 static void paths_survive(void **state) {
     (void)state;
     refuse_each(work_with_paths, 8);
@@ -264,7 +308,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_survive),         cmocka_unit_test(positions_survive),
         cmocka_unit_test(paths_survive),          cmocka_unit_test(steps_can_be_taken_again),
-        cmocka_unit_test(loops_allocate_nothing),
+        cmocka_unit_test(loops_allocate_nothing), cmocka_unit_test(bounds_survive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

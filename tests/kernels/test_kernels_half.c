@@ -234,7 +234,7 @@ static void check_rows(const locus_kernels_half *kernels) {
     for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++)
         for (size_t few = 1; few <= FEW; few++)
             for (size_t many = 1; many <= MANY; many++)
-                check_rows_of(kernels, few, many, lengths[l], (int)(many % GUARD_PLACEMENTS));
+                check_rows_of(kernels, few, many, lengths[l], (int)((few + many) % GUARD_PLACEMENTS));
 }
 
 /* ---- all levels ---- */

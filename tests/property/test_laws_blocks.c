@@ -91,6 +91,7 @@ static void test_cycle_angles(void **state) {
                                (int64_t)1 << 40,
                                INT64_MAX - 1,
                                INT64_MAX};
+    volatile const double eighth = 0.785398163397448309616;
     uint64_t random = 1;
     for (size_t i = 0; i < sizeof periods / sizeof periods[0]; i++)
         for (int trial = 0; trial < 400; trial++) {
@@ -107,6 +108,8 @@ static void test_cycle_angles(void **state) {
             assert_true(fabsl((long double)out[1] - sinl(angle)) < 2e-16L);
             if ((wide)rest * 4 % (wide)n == 0) /* quarters of a turn */
                 assert_true((out[0] == 0 || fabs(out[0]) == 1) && fabs(out[0]) + fabs(out[1]) == 1);
+            else if ((wide)rest * 8 % (wide)n == 0) /* eighths are not folded */
+                assert_true(fabs(out[0]) == cos(eighth) && fabs(out[1]) == sin(eighth));
         }
 }
 

@@ -4,6 +4,7 @@
 #include "../property/encoding_rig.h"
 
 #include "attention/attention_work.h"
+#include "attention_case.h"
 #include "plan/limits.h"
 
 enum { SEQUENCES = 24 };
@@ -418,9 +419,161 @@ static void test_schedules(void **state) {
          {{3, 1300, 0}, {4, 250, 0}},
          {0, 0, 0, 1, 512, 3, 2, 10, 4, 1, 1},
          {1024, 1280, 0}},
+        /* of cost 4088, 4092, 4087, 4095, 4064 and 4098: a group is closed from 4091.904 on */
+        {"rope", 1, 1, 8, FORWARD, FULL, 0, 0, 2, {{20, 46, 0}, {20, 46, 0}}, {2, 1, 0, 1, 512, 0, 0, 0, 0, 1, 1}, {0}},
+        {"rope",
+         1,
+         1,
+         8,
+         FORWARD,
+         FULL,
+         0,
+         0,
+         2,
+         {{30, 34, 0}, {30, 34, 0}},
+         {2, 2, 0, 1, 512, 0, 0, 0, 0, 1, 1},
+         {0, 1}},
+        {"rope",
+         1,
+         1,
+         8,
+         FORWARD,
+         CAUSAL,
+         0,
+         0,
+         2,
+         {{29, 49, 0}, {29, 49, 0}},
+         {2, 1, 0, 1, 512, 0, 0, 0, 0, 1, 1},
+         {0}},
+        {"rope",
+         1,
+         1,
+         8,
+         FORWARD,
+         CAUSAL,
+         0,
+         0,
+         2,
+         {{33, 47, 0}, {33, 47, 0}},
+         {2, 2, 0, 1, 512, 0, 0, 0, 0, 1, 1},
+         {0, 1}},
+        {"rope",
+         1,
+         1,
+         8,
+         BACKWARD,
+         CAUSAL,
+         0,
+         0,
+         2,
+         {{28, 40, 0}, {28, 40, 0}},
+         {2, 1, 0, 1, 512, 0, 0, 0, 0, 1, 1},
+         {0}},
+        {"rope",
+         1,
+         1,
+         8,
+         BACKWARD,
+         CAUSAL,
+         0,
+         0,
+         2,
+         {{25, 42, 0}, {25, 42, 0}},
+         {2, 2, 0, 1, 512, 0, 0, 0, 0, 1, 1},
+         {0, 1}},
+        {"rope",
+         1,
+         1,
+         8,
+         BACKWARD,
+         FULL,
+         0,
+         0,
+         2,
+         {{20, 46, 0}, {20, 46, 0}},
+         {2, 1, 0, 1, 512, 0, 0, 0, 0, 1, 1},
+         {0}},
+        {"rope",
+         1,
+         1,
+         8,
+         BACKWARD,
+         FULL,
+         0,
+         0,
+         2,
+         {{30, 34, 0}, {30, 34, 0}},
+         {2, 2, 0, 1, 512, 0, 0, 0, 0, 1, 1},
+         {0, 1}},
+        {"rope",
+         1,
+         1,
+         8,
+         FORWARD,
+         CAUSAL,
+         0,
+         0,
+         2,
+         {{53, 30, 0}, {53, 30, 0}},
+         {2, 1, 0, 1, 512, 0, 0, 0, 0, 1, 1},
+         {0}}, /* 4059 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_schedule(i, &cases[i]);
+}
+
+/* ---- distances that heads share ---- */
+
+static bool shares(const locus_plan *plan) {
+    const locus_attention_options options = locus_attention_default();
+    attention_job job;
+    locus_attention_job_init(&job, &(attention_call){.plan = plan, .options = &options, .dtype = LOCUS_FLOAT32});
+    return job.distances != NULL;
+}
+
+/* Four heads, one sequence. */
+static void check_shares(size_t queries, size_t keys, bool want) {
+    const attention_case test = {.spec = "alibi(group=tree:3)",
+                                 .heads = 4,
+                                 .head_dim = 2,
+                                 .sequences = 1,
+                                 .query_lengths = &queries,
+                                 .key_lengths = &keys};
+    attention_world world;
+    attention_world_make(&world, &test);
+    assert_int_equal(shares(world.plan), want);
+    attention_world_free(&world);
+}
+
+static void check_limits_share(const char *spec, size_t heads, size_t queries, size_t longest, bool want) {
+    const locus_shape shape = rig_shape(heads, 8, 0, 0);
+    const locus_workspace_limits limits = {.size = sizeof limits,
+                                           .shape = &shape,
+                                           .dtype = LOCUS_FLOAT32,
+                                           .queries = queries,
+                                           .keys = 5000,
+                                           .longest_keys = longest,
+                                           .depth = 5};
+    locus_encoding *encoding = NULL;
+    locus_limit_plan own;
+    rig_ok(locus_encoding_parse(spec, &encoding, error));
+    rig_ok(locus_limit_plan_open(&own, encoding, &limits, error));
+    assert_int_equal(shares(own.plan), want);
+    locus_limit_plan_close(&own);
+    locus_encoding_destroy(&encoding);
+}
+
+/* From 2^22 pairs of all heads on; of limits, if all queries may see the longest keys. */
+static void test_shared_distances(void **state) {
+    (void)state;
+    check_shares(1024, 1024, true);
+    check_shares(1024, 1023, false);
+    check_limits_share("alibi(group=tree:3)", 4, 1024, 1024, true);
+    check_limits_share("alibi(group=tree:3)", 4, 1024, 1023, false);
+    check_limits_share("alibi(group=tree:3)", 4, 1023, 1024, false);
+    check_limits_share("alibi(group=tree:3)", 3, 1024, 1024, false);
+    check_limits_share("rope + alibi", 8, 2048, 256, true);
+    check_limits_share("rope", 8, 2048, 256, false);
 }
 
 /* ---- every number of a schedule of limits ---- */
@@ -594,6 +747,27 @@ static void test_limits(void **state) {
         check_limits(i, &cases[i]);
 }
 
+static size_t bound_of(const char *spec) {
+    const locus_shape shape = rig_shape(2, 8, 0, 0);
+    const locus_workspace_limits limits = {
+        .size = sizeof limits, .shape = &shape, .dtype = LOCUS_FLOAT32, .threads = 2, .queries = 300, .keys = 200};
+    const locus_attention_options options = locus_attention_default();
+    locus_encoding *encoding = NULL;
+    size_t bytes = 0;
+    rig_ok(locus_encoding_parse(spec, &encoding, error));
+    rig_ok(locus_attention_workspace_bound(encoding, &limits, &options, LOCUS_PASS_BACKWARD, &bytes, error));
+    locus_encoding_destroy(&encoding);
+    return bytes;
+}
+
+/* Each term is as large as it may get, wherever it stands in the sum. */
+static void test_limits_of_every_term(void **state) {
+    (void)state;
+    const size_t last = bound_of("alibi + fire"), first = bound_of("fire + alibi");
+    assert_int_equal(last, first);
+    assert_true(first > bound_of("alibi + decay"));
+}
+
 /* ---- rectangles of a bias's gradient ---- */
 
 enum { EXTENTS = 4, MOST_ELEMENTS = 2 * 3 * 300 * 260 };
@@ -641,7 +815,11 @@ static void test_rectangles(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_items), cmocka_unit_test(test_schedules),
-                                       cmocka_unit_test(test_limits), cmocka_unit_test(test_rectangles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_items),
+                                       cmocka_unit_test(test_schedules),
+                                       cmocka_unit_test(test_shared_distances),
+                                       cmocka_unit_test(test_limits),
+                                       cmocka_unit_test(test_limits_of_every_term),
+                                       cmocka_unit_test(test_rectangles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -403,6 +403,47 @@ static void real_positions_are_kept(void **state) {
 
 /* ---- types ---- */
 
+/* Whole numbers that every type has. */
+static void put_number(const cache_rows *rows, size_t row, size_t element, int value) {
+    const size_t at = row * (size_t)rows->stride + element;
+    const float single = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    if (rows->dtype == LOCUS_FLOAT64)
+        ((double *)rows->data)[at] = value;
+    else if (rows->dtype == LOCUS_FLOAT32)
+        ((float *)rows->data)[at] = single;
+    else if (rows->dtype == LOCUS_BFLOAT16)
+        ((uint16_t *)rows->data)[at] = (uint16_t)(bits >> 16);
+    else
+        ((uint16_t *)rows->data)[at] =
+            value == 0 ? 0
+                       : (uint16_t)((bits >> 16 & 0x8000) | (((bits >> 23 & 0xFF) - 112) << 10) | (bits >> 13 & 0x3FF));
+}
+
+/* Rows shorter than, as long as, and longer than the pieces they go in, packed and apart; nothing beside them. */
+static void rows_of_any_length_are_converted(void **state) {
+    (void)state;
+    enum { ROWS = 3, LONGEST = 520, MORE = 3, MARK = 77 };
+    static const locus_dtype dtypes[] = {LOCUS_FLOAT32, LOCUS_FLOAT64, LOCUS_FLOAT16, LOCUS_BFLOAT16};
+    static const size_t dims[] = {1, 255, 256, 257, 511, 512, 513, LONGEST};
+    static double given[ROWS * (LONGEST + MORE)], got[ROWS * (LONGEST + MORE)], want[ROWS * (LONGEST + MORE)];
+    for (size_t i = 0; i < 4 * 4 * 8 * 2; i++) {
+        const size_t dim = dims[i % 8], more = i / 8 % 2 * MORE, all = ROWS * (dim + more);
+        const ptrdiff_t stride = (ptrdiff_t)(dim + more);
+        const cache_rows from = {given, dtypes[i / 16 % 4], stride}, to = {got, dtypes[i / 64], stride};
+        const cache_rows wanted = {want, to.dtype, stride};
+        for (size_t at = 0; at < all; at++) {
+            const bool inside = at % (dim + more) < dim && at / (dim + more) < ROWS - 1;
+            put_number(&from, 0, at, (int)(at * 37 % 201) - 100);
+            put_number(&to, 0, at, MARK);
+            put_number(&wanted, 0, at, inside ? (int)(at * 37 % 201) - 100 : MARK);
+        }
+        locus_cache_convert(ROWS - 1, dim, &from, &to);
+        assert_memory_equal(got, want, all * locus_dtype_size(to.dtype));
+    }
+}
+
 /* Data of one type, a cache of another: turned in the wider one and rounded once. */
 static void types_may_differ(void **state) {
     (void)state;
@@ -555,6 +596,7 @@ int main(void) {
         cmocka_unit_test(queries_attend_without_being_kept),
         cmocka_unit_test(positions_are_counted_on),
         cmocka_unit_test(real_positions_are_kept),
+        cmocka_unit_test(rows_of_any_length_are_converted),
         cmocka_unit_test(types_may_differ),
         cmocka_unit_test(steps_take_no_memory_and_no_more_time),
     };

@@ -62,12 +62,37 @@ static void long_words_have_no_nearest_one(void **state) {
     expect_nearest("a", word, 0, "");
 }
 
+/* What lies where the table of costs will. */
+__attribute__((noinline)) static void leave_behind(int byte) {
+    volatile unsigned char room[1 << 15];
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = (unsigned char)byte;
+}
+
+/* Every edge of the table is written: whatever lay there, nothing is nearer than it is. */
+static void what_lay_there_before_does_not_count(void **state) {
+    (void)state;
+    for (int byte = 0; byte < 256; byte += 255) {
+        leave_behind(byte);
+        expect_nearest("abcdef", "x", 1, "");
+        leave_behind(byte);
+        expect_nearest("ab", "xyzuvw", 6, "");
+        leave_behind(byte);
+        expect_nearest("abcdefgh", "stuvwxyz", 8, "");
+        leave_behind(byte);
+        expect_nearest("ab", "b", 1, "ab");
+        leave_behind(byte);
+        expect_nearest("abcd", "ab", 2, "");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_found_whole),
         cmocka_unit_test(neighbours_that_are_swapped_are_one_edit),
         cmocka_unit_test(what_stands_before_does_not_count),
         cmocka_unit_test(long_words_have_no_nearest_one),
+        cmocka_unit_test(what_lay_there_before_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

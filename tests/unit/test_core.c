@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include <cmocka.h>
 
@@ -56,6 +57,20 @@ static void fail_keeps_one_line_of_whole_characters(void **state) {
         assert_true(strlen(error.message) > sizeof error.message - 4);
         assert_int_equal(strlen(error.argument) % 3, 0);
     }
+}
+
+/* A message of no characters, or of one, is what it is; what cannot be written becomes the status. */
+static void fail_says_something_where_nothing_can_be_written(void **state) {
+    (void)state;
+    locus_error error;
+    (void)locus_fail(&error, LOCUS_ERROR_SHAPE, "x", "%s", "");
+    assert_string_equal(error.message, "");
+    (void)locus_fail(&error, LOCUS_ERROR_SHAPE, "x", "%s", "y");
+    assert_string_equal(error.message, "y");
+    const wchar_t no_character[] = {0x7FFFFFFF, 0};
+    (void)locus_fail(&error, LOCUS_ERROR_SHAPE, "x", "%ls", no_character);
+    assert_string_equal(error.message, "wrong shape");
+    assert_string_equal(error.argument, "x");
 }
 
 static void fail_may_quote_the_record_itself(void **state) {
@@ -437,6 +452,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fail_fills_the_record),
         cmocka_unit_test(fail_keeps_one_line_of_whole_characters),
+        cmocka_unit_test(fail_says_something_where_nothing_can_be_written),
         cmocka_unit_test(fail_may_quote_the_record_itself),
         cmocka_unit_test(every_status_has_its_text),
         cmocka_unit_test(version_is_the_headers),

@@ -2,6 +2,7 @@
 /* Tensors whose sequences stand apart: views of one fused projection go through without copies, shapes that do not fit
  * are refused in one line that says which, and what overlaps is told from what only interleaves. */
 #include "core/overlap.h"
+#include "spec/row_check.h"
 
 #include <locus/locus.h>
 #include <math.h>
@@ -256,6 +257,143 @@ static void test_what_does_not_fit_is_one_clear_line(void **state) {
     end(&w);
 }
 
+/* ---- packed rows, nearly all of which are found right at once ---- */
+
+static void fewer_tokens(locus_tensor *tensor) {
+    tensor->shape[0]--;
+}
+
+static void negative_tokens(locus_tensor *tensor) {
+    tensor->shape[0] = -tensor->shape[0];
+}
+
+static void more_heads(locus_tensor *tensor) {
+    tensor->shape[1]++;
+}
+
+static void negative_heads(locus_tensor *tensor) {
+    tensor->shape[1] = -tensor->shape[1];
+}
+
+static void less_wide(locus_tensor *tensor) {
+    tensor->shape[2]--;
+}
+
+static void negative_width(locus_tensor *tensor) {
+    tensor->shape[2] = -tensor->shape[2];
+}
+
+static void repeated_heads(locus_tensor *tensor) {
+    tensor->stride[1] = 0;
+}
+
+static void repeated_elements(locus_tensor *tensor) {
+    tensor->stride[2] = 0;
+}
+
+static void apart_in_rows(locus_tensor *tensor) {
+    tensor->stride[2] = 2;
+}
+
+static void no_type(locus_tensor *tensor) {
+    tensor->dtype = (locus_dtype)99;
+}
+
+static void elsewhere(locus_tensor *tensor) {
+    tensor->device = (locus_device)3;
+}
+
+static const struct {
+    change *make;
+    locus_status status;
+    const char *says;
+} packed_wrongs[] = {
+    {fewer_tokens, LOCUS_ERROR_SHAPE, "%s has size 9 in dimension 0: expected 10, the tokens"},
+    {negative_tokens, LOCUS_ERROR_SHAPE, "%s has size -10 in dimension 0: expected 10, the tokens"},
+    {more_heads, LOCUS_ERROR_SHAPE, "%s has size 3 in dimension 1: expected 2"},
+    {negative_heads, LOCUS_ERROR_SHAPE, "%s has size -2 in dimension 1: expected 2"},
+    {less_wide, LOCUS_ERROR_SHAPE, "%s has size 3 in dimension 2: expected 4"},
+    {negative_width, LOCUS_ERROR_SHAPE, "%s has size -4 in dimension 2: expected 4"},
+    {repeated, LOCUS_ERROR_SHAPE, "stride 0 of %s is 0; a tensor that is written must not repeat its elements"},
+    {repeated_heads, LOCUS_ERROR_SHAPE, "stride 1 of %s is 0; a tensor that is written must not repeat its elements"},
+    {repeated_elements, LOCUS_ERROR_SHAPE,
+     "stride 2 of %s is 0; a tensor that is written must not repeat its elements"},
+    {apart_in_rows, LOCUS_ERROR_SHAPE, "%s must have stride 1 in its last dimension, not 2"},
+    {too_flat, LOCUS_ERROR_SHAPE, "%s has rank 2: expected [tokens, heads, dim] or [sequences, heads, length, dim]"},
+    {nowhere, LOCUS_ERROR_ARGUMENT, "%s has no data; its data pointer is NULL"},
+    {no_type, LOCUS_ERROR_DTYPE, "%s is of unknown element type 99; use float32, float64, float16 or bfloat16"},
+    {elsewhere, LOCUS_ERROR_UNSUPPORTED, "%s is on device 3: the library computes in the host's memory, device 0"},
+};
+
+static void test_packed_rows_that_do_not_fit_are_one_clear_line(void **state) {
+    (void)state;
+    world w;
+    begin(&w, "rope");
+    const locus_attention_options options = locus_attention_default();
+    const locus_execution execution = locus_execution_in(w.workspace);
+    for (size_t i = 0; i < sizeof packed_wrongs / sizeof *packed_wrongs; i++) {
+        const locus_tensor q = rows(w.packed[0]), k = rows(w.packed[1]), v = rows(w.packed[2]);
+        locus_tensor o = rows(w.packed[3]);
+        const locus_attention_tensors tensors = {
+            .size = sizeof tensors, .query = &q, .key = &k, .value = &v, .output = &o};
+        locus_error error;
+        packed_wrongs[i].make(&o);
+        assert_int_equal(locus_attention_forward(w.plan, &options, &tensors, &execution, &error),
+                         packed_wrongs[i].status);
+        assert_says(&error, packed_wrongs[i].says, "output");
+        assert_int_equal(locus_apply(w.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &q, &o, &execution, &error),
+                         packed_wrongs[i].status);
+        assert_says(&error, packed_wrongs[i].says, "y");
+    }
+    end(&w);
+}
+
+/* Numbers of two heads, and of one, whose stride nobody asks. */
+static void test_numbers_lie_side_by_side(void **state) {
+    (void)state;
+    float data[4 * TOKENS];
+    for (int64_t heads = 1; heads <= 3; heads++)
+        for (int64_t by = 1; by <= 2; by++) {
+            const locus_tensor tensor = {.data = data,
+                                         .dtype = LOCUS_FLOAT32,
+                                         .rank = 2,
+                                         .shape = {TOKENS / 2, heads},
+                                         .stride = {2 * heads, by}};
+            const locus_rows_wanted wanted = {.name = "x",
+                                              .tensor = &tensor,
+                                              .kind = LOCUS_ROWS_NUMBERS,
+                                              .written = true,
+                                              .tokens = TOKENS / 2,
+                                              .heads = (size_t)heads};
+            locus_error error = {0};
+            const bool fits = heads == 1 || by == 1;
+            assert_int_equal(locus_rows_check(&wanted, &error), fits ? LOCUS_OK : LOCUS_ERROR_SHAPE);
+            assert_string_equal(error.message, fits ? "" : "x must have stride 1 in its last dimension, not 2");
+        }
+}
+
+/* What is read may repeat its heads or tokens, as a view of one row does. */
+static void test_what_is_read_may_repeat_itself(void **state) {
+    (void)state;
+    world w;
+    begin(&w, "rope");
+    const locus_execution execution = locus_execution_in(w.workspace);
+    for (size_t repeats = 0; repeats < 3; repeats++) {
+        locus_tensor x = rows(w.fused), y = rows(w.packed[1]), whole = rows(w.packed[2]), own = rows(w.packed[3]);
+        for (size_t i = 0; i < 2; i++)
+            x.stride[i] = repeats == i || repeats == 2 ? 0 : x.stride[i];
+        for (size_t t = 0; t < TOKENS; t++)
+            for (size_t h = 0; h < HEADS; h++)
+                memcpy(w.packed[2] + (t * HEADS + h) * DIM,
+                       w.fused + (int64_t)t * x.stride[0] + (int64_t)h * x.stride[1], DIM * sizeof(float));
+        assert_int_equal(locus_apply(w.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, &execution, NULL), LOCUS_OK);
+        assert_int_equal(locus_apply(w.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &whole, &own, &execution, NULL),
+                         LOCUS_OK);
+        assert_memory_equal(w.packed[1], w.packed[3], sizeof w.packed[1]);
+    }
+    end(&w);
+}
+
 /* A length that no memory has is none of the library's business: only sequences are looked at. */
 static void test_lengths_beyond_memory_are_not_looked_at(void **state) {
     (void)state;
@@ -397,6 +535,9 @@ int main(void) {
         cmocka_unit_test(test_gradients_go_into_a_fused_projection),
         cmocka_unit_test(test_apply_works_in_place_and_beside),
         cmocka_unit_test(test_what_does_not_fit_is_one_clear_line),
+        cmocka_unit_test(test_packed_rows_that_do_not_fit_are_one_clear_line),
+        cmocka_unit_test(test_numbers_lie_side_by_side),
+        cmocka_unit_test(test_what_is_read_may_repeat_itself),
         cmocka_unit_test(test_lengths_beyond_memory_are_not_looked_at),
         cmocka_unit_test(test_vectors_and_sums_of_other_lengths_are_refused),
         cmocka_unit_test(test_overlaps_are_told_element_by_element),

@@ -84,6 +84,8 @@ static void returns(locus_orthogonal_kind kind, int spectrum, size_t n) {
         fail_msg("kind %d, spectrum %d, n = %zu: off by %g", kind, spectrum, n, worst);
     for (size_t i = 0; i < n && kind == LOCUS_ORTHOGONAL_HOUSEHOLDER; i++)
         assert_true(fabs(case_size(n, A + i * n) - 1.0) <= 1e-14);
+    for (size_t i = 0; i < n * n && kind != LOCUS_ORTHOGONAL_HOUSEHOLDER; i++) /* skew, in the diagonal too */
+        assert_true(fabs(A[i] + A[i % n * n + i / n]) <= 1e-15 * (1 + case_size(n * n, A)));
     free(A);
     free(W);
     free(U);

@@ -2,6 +2,7 @@
 /* Where tokens stand, held against what each number is said to be (placement.h), token by token: runs, what rises
  * by one, two levels, extremes, spans, distinct positions; tokens that are walked over and found. Drawn positions on a
  * line and a grid, whole and real, in sequences with gaps, of no tokens, side by side. */
+#include "../kernels/kernel_guard.h"
 #include "../property/encoding_rig.h"
 #include "plan/ground.h"
 #include "plan/placing.h"
@@ -372,9 +373,40 @@ static void levels_are_made_when_somebody_asks(void **state) {
     }
 }
 
+/* ---- blocks ---- */
+
+static void check_blocks(int64_t *blocks, const int64_t *given, size_t count) {
+    memcpy(blocks, given, count * sizeof *blocks);
+    const size_t kept = locus_blocks_sort(blocks, count);
+    assert_true(kept > 0 && kept <= count);
+    for (size_t i = 1; i < kept; i++)
+        assert_true(blocks[i - 1] < blocks[i]);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(blocks[locus_blocks_find(blocks, kept, given[i])], given[i]);
+    for (size_t i = 0, at = 0; i < kept; i++, at = 0) { /* there is none that was not given */
+        while (at < count && given[at] != blocks[i])
+            at++;
+        assert_true(at < count);
+    }
+}
+
+/* Drawn ones and rising ones, beside memory that may not be touched: what is read there kills the test. */
+static void blocks_are_sorted_and_found(void **state) {
+    (void)state;
+    enum { MOST_BLOCKS = 24 };
+    guard_open();
+    for (size_t count = 1; count <= MOST_BLOCKS; count++)
+        for (int c = 0; c < 8; c++) {
+            int64_t given[MOST_BLOCKS];
+            for (size_t i = 0; i < count; i++)
+                given[i] = c / 2 == 0 ? (int64_t)i - 7 : (int64_t)floor((c * c - 3) * test_uniform());
+            check_blocks(guard_place(0, count * sizeof *given, c % 2), given, count);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(places_are_what_they_are_said_to_be),
-                                       cmocka_unit_test(levels_are_made_when_somebody_asks),
-                                       cmocka_unit_test(grounds_are_found_while_they_are_held)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places_are_what_they_are_said_to_be), cmocka_unit_test(levels_are_made_when_somebody_asks),
+        cmocka_unit_test(blocks_are_sorted_and_found), cmocka_unit_test(grounds_are_found_while_they_are_held)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

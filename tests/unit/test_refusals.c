@@ -756,6 +756,40 @@ static void limits_of_workspaces(void **state) {
     locus_encoding_destroy(&single);
 }
 
+/* 64·(queries + keys + sequences + 64·threads)·((heads + 1)·(the larger dimension + 1)² + model_dim) is 2^62, which is
+ * refused, and with one key, thread, sequence, head or number less is not. */
+static void limits_of_products(void **state) {
+    static const struct {
+        size_t heads, head_dim, value_dim, model_dim, queries, keys;
+    } cases[] = {{65535, 255, 1, 0, 1 << 23, (1 << 23) - 193},
+                 {65535, 1, 255, 0, 1 << 23, (1 << 23) - 193},
+                 {65535, 255, 255, 0, 5, (1 << 24) - 198},
+                 {65279, 15, 15, 65536, (size_t)1 << 31, ((size_t)1 << 31) - 193}};
+    locus_encoding *none = NULL;
+    (void)state;
+    TAKES(locus_encoding_parse("none", &none, &told));
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int less = 0; less < 8; less++) {
+            const locus_shape shape = {.heads = cases[c].heads - (less == 5),
+                                       .head_dim = cases[c].head_dim - (less == 6),
+                                       .value_dim = cases[c].value_dim - (less == 6),
+                                       .model_dim = cases[c].model_dim - (less == 7 && cases[c].model_dim > 0)};
+            const locus_workspace_limits limits = {.size = sizeof limits,
+                                                   .shape = &shape,
+                                                   .dtype = LOCUS_FLOAT32,
+                                                   .threads = 3 - (size_t)(less == 1),
+                                                   .sequences = less == 2 ? 2 : 1,
+                                                   .queries = cases[c].queries - (less == 2 || less == 3),
+                                                   .keys = cases[c].keys - (less == 4)};
+            size_t bytes = 1;
+            const bool fits = less > 0 && less != 2 && (less != 7 || cases[c].model_dim > 0);
+            locus_error error = {0};
+            assert_int_equal(locus_apply_workspace_bound(none, &limits, LOCUS_ROLE_QUERY, &bytes, &error),
+                             fits ? LOCUS_OK : LOCUS_ERROR_UNSUPPORTED);
+        }
+    locus_encoding_destroy(&none);
+}
+
 /* ---- the core ---- */
 
 static void *no_memory(void *own, size_t bytes, size_t alignment) {
@@ -887,6 +921,7 @@ int main(void) {
         cmocka_unit_test(normal_forms),
         cmocka_unit_test(keys_that_are_shifted),
         cmocka_unit_test(limits_of_workspaces),
+        cmocka_unit_test(limits_of_products),
         cmocka_unit_test(core_calls),
         cmocka_unit_test(specs),
     };

@@ -74,9 +74,8 @@ static void content_gather(const lane *l, const content_range *range, size_t row
     content_slice slice = content_cut(keys[0] - at, window, count);
     for (size_t j = 0; j < slice.before; j++)
         pairs[j] += products[0 - range->low];
-    if (slice.until > slice.before)
-        l->kernels->add(slice.until - slice.before, pairs + slice.before, products + (slice.start - range->low),
-                        pairs + slice.before);
+    l->kernels->add(slice.until - slice.before, pairs + slice.before, products + (slice.start - range->low),
+                    pairs + slice.before);
     for (size_t j = slice.until; j < count; j++)
         pairs[j] += products[2 * (size_t)window - range->low];
 }
@@ -94,9 +93,8 @@ static void content_scatter(const lane *l, const content_range *range, size_t ro
     content_slice slice = content_cut(keys[0] - at, window, count);
     for (size_t j = 0; j < slice.before; j++)
         products[0 - range->low] += pairs[j];
-    if (slice.until > slice.before)
-        l->kernels->add(slice.until - slice.before, products + (slice.start - range->low), pairs + slice.before,
-                        products + (slice.start - range->low));
+    l->kernels->add(slice.until - slice.before, products + (slice.start - range->low), pairs + slice.before,
+                    products + (slice.start - range->low));
     for (size_t j = slice.until; j < count; j++)
         products[2 * (size_t)window - range->low] += pairs[j];
 }

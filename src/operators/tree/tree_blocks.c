@@ -471,7 +471,7 @@ locus_status locus_tree_cut_blocks(const locus_tree_nodes *nodes, const locus_to
                                    locus_tree_layout *layout, locus_owned *memory, locus_error *error) {
     locus_owned short_lived = {0};
     locus_tree_store passing = {&short_lived, error, LOCUS_OK}, kept = {memory, error, LOCUS_OK};
-    locus_block_cutter cutter = {.nodes = nodes, .layout = layout, .parts_most = parts ? parts : 1};
+    locus_block_cutter cutter = {.nodes = nodes, .layout = layout, .parts_most = parts};
     locus_tree_chunk *chunks = locus_tree_take(&kept, layout->chunk_count, sizeof *chunks);
     order_all(&cutter, sides, &passing, &kept);
     if (passing.status == LOCUS_OK && kept.status == LOCUS_OK) {
