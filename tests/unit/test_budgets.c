@@ -7,7 +7,6 @@
 #include "task/text_task.h"
 #include "task/tree_task.h"
 #include "train/configuration/config.h"
-#include "train/store/store.h"
 #include "train/train.h"
 
 #include <cjson/cJSON.h>
@@ -20,8 +19,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#include "unit/scratch_folder.h"
 
 static lab_train_config budget_of(const char *task, const char *budget, lab_setup setup) {
     lab_train_config config;
@@ -101,52 +98,6 @@ static void test_options_are_told_apart(void **state) {
     config.model.kv_heads = 0, config.shards = 2;
     lab_train_older_name(&config, name, sizeof name);
     assert_string_equal(name, "copy-none-smoke-s0-71b5dca0");
-}
-
-static void put_run(lab_store *store, const char *name, const lab_train_config *config) {
-    char *json = lab_config_json(config), *const none = (char *)(uintptr_t) "";
-    lab_run run = {.name = (char *)(uintptr_t)name,
-                   .task = (char *)(uintptr_t)config->task->name,
-                   .encoding = (char *)(uintptr_t)config->encoding,
-                   .setup = (char *)(uintptr_t)lab_setup_name(config->setup),
-                   .embedding_init = (char *)(uintptr_t)lab_embedding_init_name(config->model.embedding_init),
-                   .budget = (char *)(uintptr_t)config->budget,
-                   .config = json,
-                   .command = none,
-                   .version = none,
-                   .machine = none,
-                   .started = none,
-                   .ended = none,
-                   .seed = config->seed};
-    assert_int_equal(lab_store_run_insert(store, &run, NULL), LOCUS_OK);
-    cJSON_free(json);
-}
-
-/* The name of an earlier version is kept where the store has that very training by it, and only there. */
-static void test_kept_names(void **state) {
-    char name[256], older[256], newer[256];
-    (void)state;
-    lab_train_config config = budget_of("copy", "smoke", LAB_SETUP_PAPER), other;
-    lab_store *store;
-    config.encoding = config.model.encoding = "rope";
-    config.budget = "smoke";
-    config.shards = 2;
-    other = config;
-    other.shards = 0, other.model.kv_heads = 2; /* of the same older name */
-    lab_train_name(&config, newer, sizeof newer);
-    lab_train_older_name(&config, older, sizeof older);
-    assert_string_not_equal(newer, older);
-    assert_int_equal(lab_train_kept_name(NULL, &config, name, sizeof name, NULL), LOCUS_OK);
-    assert_string_equal(name, newer);
-    assert_int_equal(lab_store_open(&store, scratch_path("names.db"), NULL), LOCUS_OK);
-    assert_int_equal(lab_train_kept_name(store, &config, name, sizeof name, NULL), LOCUS_OK);
-    assert_string_equal(name, newer); /* there is no run */
-    put_run(store, older, &other);
-    assert_int_equal(lab_train_kept_name(store, &config, name, sizeof name, NULL), LOCUS_OK);
-    assert_string_equal(name, newer); /* it is another one's */
-    assert_int_equal(lab_train_kept_name(store, &other, name, sizeof name, NULL), LOCUS_OK);
-    assert_string_equal(name, older);
-    lab_store_close(&store);
 }
 
 static void test_trees(void **state) {
@@ -339,7 +290,6 @@ int main(void) {
         cmocka_unit_test(test_expressions),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_kept_names),
     };
-    return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
