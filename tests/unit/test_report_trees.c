@@ -402,20 +402,20 @@ static void page_shows_trees_and_images(void **state) {
     char *html = read_page(store_path);
     char *breadth = part_of(html, "<h2>tree-copy, breadth first"), *depth = part_of(html, "<h2>tree-copy, depth first");
     char *images = part_of(html, "<h2>cifar10"), *trained = part_of(html, "<h2>tree-reorder");
-    static const char *const of_breadth[] = {"97.00 <small>±1.41",
-                                             "26.50 <small>±1.22",
-                                             "n = 300",
-                                             "17–32",
-                                             "\"names\":[\"1\\n1\",\"5–8\",\"17–32\\n40\",\"65+\"]",
-                                             "\"names\":[\"5\\n300\",\"7\\n11\",\"10\"]",
-                                             "<th scope=\"col\">1<small>n = 1</small></th><th scope=\"col\">5–8</th>",
-                                             "<th scope=\"col\">17–32<small>n = 40</small></th>"
-                                             "<th scope=\"col\">65+</th></tr>",
-                                             "Test accuracy by depth of the tree",
-                                             "99.06 <small>±0.1",
-                                             "binary trees of depth N(5, 1), 20 symbols",
-                                             "nodes, by always guessing",
-                                             "192 MiB"};
+    static const char *const of_breadth[] = {
+        "97.00 <small>±1.41",
+        "26.50 <small>±1.22",
+        "n = 300",
+        "17–32",
+        "\"names\":[\"1\\n1\",\"5–8\",\"17–32\\n40\",\"65+\"]",
+        "\"names\":[\"5\\n300\",\"7\\n11\",\"10\"]",
+        "<th scope=\"col\">1<small>n = 1</small></th><th scope=\"col\">5–8</th>",
+        "<th scope=\"col\">17–32<small>n = 40</small></th><th scope=\"col\">65+</th>",
+        "Test accuracy by depth of the tree",
+        "99.06 <small>±0.1",
+        "binary trees of depth N(5, 1), 20 symbols",
+        "nodes, by always guessing",
+        "192 MiB"};
     static const char *const of_depth[] = {"90.00", "99.70 <small>±0.2", "not finished at step 100 of 100",
                                            "written depth first", "†"};
     static const char *const of_images[] = {"48.00",
