@@ -131,6 +131,18 @@ static void page(void **state) {
     expect_page(store, &(lab_summary_filter){0}, "report_page.txt");
 }
 
+/* Adds a picture of these runs to `to`, without the style that all have. */
+static void add_sheet(FILE *to, lab_store *from, const int64_t *runs, size_t count, lab_run_figure figure) {
+    char *text = NULL;
+    size_t bytes;
+    OK(lab_run_figure_write(from, runs, count, figure, scratch_path("sheet.svg"), &failed));
+    OK(lab_file_read(scratch_path("sheet.svg"), &text, &bytes, &failed));
+    assert_null(strstr(text, "var("));
+    mask(text, "<style>", "</style>");
+    fputs(text, to);
+    free(text);
+}
+
 /* Runs that stopped, failed or only began, some of them all that a row has; without times, memory, curves or scores; of
  * one epoch. */
 static void odd_runs(void **state) {
@@ -154,6 +166,15 @@ static void odd_runs(void **state) {
     expect_json(odd, &filter, "report_odd_summary.json");
     expect_tables(odd, &filter, "report_odd_tables.txt");
     expect_page(odd, &filter, "report_odd_page.txt");
+    char *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    for (lab_run_figure figure = LAB_FIGURE_CURVES; figure <= LAB_FIGURE_COSTS; figure++)
+        add_sheet(stream, odd, chosen + 5, 18, figure); /* of words and trees */
+    assert_int_equal(fclose(stream), 0);
+    planted_text_is(text, "report_odd_sheets.txt");
+    free(text);
     lab_store_close(&odd);
 }
 
@@ -267,18 +288,6 @@ static void sections_are_told_apart(void **state) {
 }
 
 /* ---- charts that stand alone ---- */
-
-/* Adds a picture of these runs to `to`, without the style that all have. */
-static void add_sheet(FILE *to, lab_store *from, const int64_t *runs, size_t count, lab_run_figure figure) {
-    char *text = NULL;
-    size_t bytes;
-    OK(lab_run_figure_write(from, runs, count, figure, scratch_path("sheet.svg"), &failed));
-    OK(lab_file_read(scratch_path("sheet.svg"), &text, &bytes, &failed));
-    assert_null(strstr(text, "var("));
-    mask(text, "<style>", "</style>");
-    fputs(text, to);
-    free(text);
-}
 
 /* A run whose encoding has a name of so many characters, of two bytes each. */
 static int64_t add_long(lab_store *to, const lab_run *like, size_t characters, double accuracy) {
