@@ -241,7 +241,6 @@ static size_t real_bytes(const locus_positions *positions) {
     return (positions->coordinates * positions->tokens + 1) * sizeof *positions->reals;
 }
 
-/* Nothing rises by one any more, as far as anyone may rely on it. */
 locus_status locus_positions_keep_reals(locus_positions *positions, const double *rows, locus_error *error) {
     const size_t coordinates = positions->coordinates, tokens = positions->tokens, bytes = real_bytes(positions);
     positions->reals = locus_allocate(bytes);
@@ -250,11 +249,9 @@ locus_status locus_positions_keep_reals(locus_positions *positions, const double
     memset(positions->reals, 0, bytes);
     for (size_t s = 0; s < positions->sequences; s++) {
         const locus_positions_run run = positions->runs[s];
-        for (size_t c = 0; c < coordinates; c++) {
+        for (size_t c = 0; c < coordinates; c++)
             for (size_t t = run.first; t < run.first + run.count; t++)
                 positions->reals[c * tokens + t] = rows[t * coordinates + c];
-            positions->columns[c].consecutive[s] = false;
-        }
     }
     return LOCUS_OK;
 }

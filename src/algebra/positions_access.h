@@ -26,7 +26,7 @@ const double *locus_positions_reals(const locus_positions *positions, size_t coo
 /* The same as patterns of bits, to be compared. */
 const void *locus_positions_real_bits(const locus_positions *positions, size_t coordinate);
 
-/* Whether in every sequence each value of this coordinate is its left neighbour's plus one. */
+/* Whether in this sequence each of the coordinate's locus_positions_values is its left neighbour's plus one. */
 bool locus_positions_consecutive(const locus_positions *positions, size_t coordinate, size_t sequence);
 
 /* Extremes over all tokens that belong to a sequence; 0 if there are none. */

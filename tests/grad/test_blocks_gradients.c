@@ -158,8 +158,22 @@ static void check_standing(const char *spec, locus_shape shape, locus_role role)
     rig_close(&c.r);
 }
 
+/* A block of tokens that move, whose sums are kept while those behind it stand. */
+static void check_behind(const char *spec, locus_shape shape) {
+    enum { MOVING = 64, COUNT = MOVING + 20 };
+    gradient_case c = {.role = LOCUS_ROLE_QUERY, .tokens = COUNT, .reach = 64, .steep = 8};
+    int64_t values[COUNT];
+    rig_bind(&c.r, spec, shape, 7);
+    for (int64_t t = 0; t < COUNT; t++)
+        values[t] = t < MOVING ? t * 7 % 11 - 5 : 3;
+    rig_place(&c.r, rig_positions(values, COUNT), NULL);
+    check_case(&c, 4e-7);
+    rig_close(&c.r);
+}
+
 static void test_standing(void **state) {
     (void)state;
+    check_behind("algebraic", rig_shape(1, 10, 0, 0));
     for (locus_role role = LOCUS_ROLE_QUERY; role <= LOCUS_ROLE_OUTPUT; role++) {
         check_standing("string(values=on, base=10)", rig_shape(2, 6, 0, 0), role);
         check_standing("string(group=grid:3, heads=shared, values=on, base=10)", rig_shape(2, 6, 0, 0), role);

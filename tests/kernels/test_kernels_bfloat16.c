@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels of bfloat16 at each level that has them, against plain loops in double: products of sizes below, at and above
  * a tile, which write nothing but C and read nothing behind it; layouts; a softmax and its backward, of whole rows and
- * of cut ones. */
+ * of cut ones. The product by tiles is tested on processors that have none, too. */
 #include "kernel_guard.h"
 #include "kernels/bfloat16.h"
 #include "kernels/kernels.h"
+#include "tiles_in_c.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -251,8 +252,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products),     cmocka_unit_test(infinities),
                                        cmocka_unit_test(dot_products), cmocka_unit_test(roundings),
                                        cmocka_unit_test(softmaxes),    cmocka_unit_test(backwards)};
+    const struct CMUnitTest one[] = {cmocka_unit_test(products)};
     int failed = 0, tested = 0;
     guard_open();
+    kernels = &tiles_in_c;
+    failed += cmocka_run_group_tests_name("tiles in C", one, NULL, NULL);
     for (size_t i = 0; i < 2; i++) {
         kernels = locus_kernels_bfloat16_of(levels[i]);
         if (!kernels) {

@@ -379,6 +379,33 @@ void kinds_check_types(const kinds_case *test, double tolerance) {
     kinds_free(&wide);
 }
 
+static void compare_zeros(const kinds_world *world, const char *name, bool keys, size_t row, const double *got) {
+    double *zeros = room((keys ? world->N : world->T) * row, sizeof *zeros);
+    compare_rows(world, name, keys, row, got, zeros, 0);
+    free(zeros);
+}
+
+void kinds_check_zeros(const kinds_case *test) {
+    static const locus_dtype dtypes[] = {LOCUS_FLOAT32, LOCUS_FLOAT64};
+    for (size_t i = 0; i < 2; i++) {
+        kinds_world world;
+        kinds_make(&world, test);
+        const locus_shape *shape = &world.shape;
+        memset(world.go, 0, kinds_outputs(&world) * sizeof *world.go);
+        kinds_run(&world, dtypes[i], false, false);
+        compare_zeros(&world, "dq", false, shape->heads * shape->head_dim, world.dq);
+        compare_zeros(&world, "dk", true, shape->kv_heads * shape->head_dim, world.dk);
+        compare_zeros(&world, "dv", true, shape->kv_heads * shape->value_dim, world.dv);
+        for (size_t p = 0; p < world.parameter_count; p++)
+            for (size_t j = 0; j < locus_tensor_count(&world.values[p]); j++)
+                compare(&world, world.parameters[p].name, j, world.gradients[p][j], 0, 0);
+        memset(world.v, 0, kinds_values(&world) * sizeof *world.v);
+        kinds_run(&world, dtypes[i], false, true);
+        compare_zeros(&world, "output", false, shape->heads * shape->value_dim, world.o);
+        kinds_free(&world);
+    }
+}
+
 void kinds_check_threads(const kinds_case *test, locus_dtype dtype) {
     kinds_world first, again;
     assert_int_equal(locus_threads_set(1), LOCUS_OK);

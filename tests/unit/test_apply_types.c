@@ -361,6 +361,32 @@ static void test_groups(void **state) {
         }
 }
 
+/* Other calls' numbers, as large as roles are, where the next call's stand. */
+static __attribute__((noinline)) void write_over_the_stack(int number) {
+    volatile int rest[4096];
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        rest[i] = number;
+}
+
+/* What acts on one side alone wants room there, whatever was called before. */
+static void test_room_of_one_side(void **state) {
+    static const char *const specs[] = {"algebraic(group=tree:2, side=query)", "algebraic(group=tree:2, side=key)"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        rig r;
+        open_whole(&r, specs[i], (locus_shape){.heads = 4, .head_dim = 4, .kv_heads = 2});
+        for (locus_role role = LOCUS_ROLE_QUERY; role <= LOCUS_ROLE_KEY; role++) {
+            const size_t room = locus_apply_workspace(r.plan, role, LOCUS_FLOAT64, NULL);
+            assert_int_equal(room > 0, role == (i == 0 ? LOCUS_ROLE_QUERY : LOCUS_ROLE_KEY));
+            for (int number = 0; number <= LOCUS_ROLE_ENCODED; number++) {
+                write_over_the_stack(number);
+                assert_int_equal(locus_apply_workspace(r.plan, role, LOCUS_FLOAT64, NULL), room);
+            }
+        }
+        rig_close(&r);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void test_refusals(void **state) {
@@ -497,10 +523,14 @@ static void test_convert(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_half),         cmocka_unit_test(test_half_embedding_gradient),
-        cmocka_unit_test(test_encoded),      cmocka_unit_test(test_half_whole),
-        cmocka_unit_test(test_terms_before), cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_convert)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_half),
+                                       cmocka_unit_test(test_half_embedding_gradient),
+                                       cmocka_unit_test(test_encoded),
+                                       cmocka_unit_test(test_half_whole),
+                                       cmocka_unit_test(test_terms_before),
+                                       cmocka_unit_test(test_groups),
+                                       cmocka_unit_test(test_room_of_one_side),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_convert)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

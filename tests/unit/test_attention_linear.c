@@ -101,6 +101,14 @@ static void test_threads(void **state) {
     }
 }
 
+static void test_zeros(void **state) {
+    (void)state;
+    for (size_t m = 0; m < 3; m++) {
+        const kinds_case test = base("algebraic(group=seq, values=on)", masks[m]);
+        kinds_check_zeros(&test);
+    }
+}
+
 static void test_only_relative_positions_matter(void **state) {
     (void)state;
     for (size_t e = 1; e < 4; e++)
@@ -218,11 +226,17 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition), cmocka_unit_test(test_groups_of_heads),
-        cmocka_unit_test(test_directions), cmocka_unit_test(test_long_sequences),
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_only_relative_positions_matter),
-        cmocka_unit_test(test_xpos),       cmocka_unit_test(test_said_scale),
-        cmocka_unit_test(test_turned),     cmocka_unit_test(test_keys_without_weight),
+        cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_groups_of_heads),
+        cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_long_sequences),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_only_relative_positions_matter),
+        cmocka_unit_test(test_xpos),
+        cmocka_unit_test(test_said_scale),
+        cmocka_unit_test(test_turned),
+        cmocka_unit_test(test_keys_without_weight),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,6 +112,12 @@ static void test_threads(void **state) {
     kinds_check_threads(&test, LOCUS_FLOAT64);
 }
 
+static void test_zeros(void **state) {
+    (void)state;
+    const kinds_case test = base("algebraic(group=seq, values=on)");
+    kinds_check_zeros(&test);
+}
+
 static void test_only_relative_positions_matter(void **state) {
     (void)state;
     for (size_t e = 1; e < 4; e++)
@@ -166,6 +172,7 @@ int main(void) {
         cmocka_unit_test(test_directions),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_zeros),
         cmocka_unit_test(test_only_relative_positions_matter),
         cmocka_unit_test(test_said_scale),
         cmocka_unit_test(test_turned),

@@ -490,6 +490,36 @@ static void types_may_differ(void **state) {
         }
 }
 
+/* Queries that somebody has turned attend as they are, and what comes of them waits to be turned back. */
+static void queries_may_come_turned(void **state) {
+    (void)state;
+    static const char *const specs[] = {"rope", "roper", "algebraic(group=tree:2, values=on)"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        cache_case c = {.spec = specs[i], .dtype = LOCUS_FLOAT64, .sequences = 1, .lengths = {20}};
+        cache_case_open(&c);
+        const cache_part all = cache_case_all(&c);
+        locus_plan *plan = cache_case_plan(&c, &all);
+        locus_attention_options options = locus_attention_default();
+        options.mask = LOCUS_MASK_CAUSAL;
+        cache_case_append(&c, &all);
+        locus_tensor want = cache_case_zeros(20, c.heads, c.value_dim, c.dtype),
+                     waits = cache_case_zeros(20, c.heads, c.value_dim, c.dtype);
+        cache_case_attend(&c, &all, &options, &want);
+        locus_tensor q = cache_case_rows(&c, &all, 'q', c.dtype),
+                     turned = cache_case_applied(&c, plan, LOCUS_ROLE_QUERY, &q);
+        locus_error error;
+        options.turned = true;
+        cache_case_need(&c, locus_cache_attend(c.cache, &options, &turned, &waits, NULL, &error), &error);
+        locus_tensor got = cache_case_applied(&c, plan, LOCUS_ROLE_OUTPUT, &waits);
+        compare_rows(&c, &all, &got, &want, 1e-12);
+        locus_tensor *const tensors_of[] = {&want, &waits, &q, &turned, &got};
+        for (size_t t = 0; t < 5; t++)
+            cache_case_free(tensors_of[t]);
+        locus_plan_destroy(&plan);
+        cache_case_close(&c);
+    }
+}
+
 /* ---- steady state ---- */
 
 typedef struct ledger {
@@ -598,6 +628,7 @@ int main(void) {
         cmocka_unit_test(real_positions_are_kept),
         cmocka_unit_test(rows_of_any_length_are_converted),
         cmocka_unit_test(types_may_differ),
+        cmocka_unit_test(queries_may_come_turned),
         cmocka_unit_test(steps_take_no_memory_and_no_more_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,8 @@ static void what_lay_there_before_does_not_count(void **state) {
         expect_nearest("ab", "b", 1, "ab");
         leave_behind(byte);
         expect_nearest("abcd", "ab", 2, "");
+        leave_behind(byte);
+        expect_nearest("z|b", "pb|", 3, ""); /* nor does the bar before a word of one letter */
     }
 }
 

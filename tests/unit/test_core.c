@@ -46,6 +46,18 @@ static void fail_keeps_one_line_of_whole_characters(void **state) {
     assert_string_equal(error.message, "one?two?three?");
     (void)locus_fail(&error, LOCUS_ERROR_SPEC, NULL, "\xF1 \xC2\x9B \xED\xA0\x80 \xE2\x80\xAE \xC0\xAF \xF5 \xFF é 😀");
     assert_string_equal(error.message, "? ?? ??? ??? ?? ? ? é 😀");
+    /* The edges of what is shown, and their neighbours. */
+    static const char shown[] =
+        "~\xC2\xA0|\xD8\x9B|\xD8\x9D|\xE2\x80\x8D|\xE2\x80\x90|\xE2\x80\xA7|\xE2\x80\xAF|\xE2\x81\xA5"
+        "|\xE2\x81\xAA|\xED\x9F\xBF|\xEE\x80\x80|\xF0\x90\x80\x80|\xF4\x8F\xBF\xBF";
+    (void)locus_fail(&error, LOCUS_ERROR_SPEC, NULL, " %s", shown);
+    assert_string_equal(error.message + 1, shown);
+    (void)locus_fail(
+        &error, LOCUS_ERROR_SPEC, NULL,
+        "\x1F|\x7F|\xC2\x80|\xC2\x9F|\xC1\xBF|\xD8\x9C|\xE2\x80\x8E|\xE2\x80\x8F|\xE2\x80\xA8|\xE2\x80\xA9"
+        "|\xE2\x80\xAA|\xE2\x80\xAE|\xE2\x81\xA6|\xE2\x81\xA9|\xE0\x9F\xBF|\xED\xA0\x80|\xED\xBF\xBF|\xF0\x8F\xBF\xBF"
+        "|\xF4\x90\x80\x80");
+    assert_string_equal(error.message, "?|?|??|??|??|??|???|???|???|???|???|???|???|???|???|???|???|????|????");
     /* "⌈" is three bytes: wherever the record ends, it must not end inside one. */
     char text[3 * 400 + 1];
     for (size_t i = 0; i < 400; i++)

@@ -436,6 +436,32 @@ static void grow_forest(forest *f, size_t count, size_t reach, size_t tokens, ui
     locus_group_destroy(&group);
 }
 
+/* Of all of the forest's tokens as keys, and the first ones as queries; 0: all of them. */
+static size_t bytes_of(const forest *f, size_t tokens, size_t queries) {
+    const locus_tree_distance *distance = NULL;
+    locus_owned memory = {0}, passing = {0};
+    locus_places places = f->places;
+    locus_positions *few = NULL;
+    if (queries > 0) {
+        const size_t offsets[] = {0, queries / 2, queries};
+        const locus_packing packing = {sizeof packing, 2, offsets, NULL};
+        const locus_position_column column = {.size = sizeof column,
+                                              .values = f->values,
+                                              .branches = f->branches,
+                                              .parents = f->parents,
+                                              .node_count = f->count};
+        rig_ok(locus_positions_create_columns(&few, locus_positions_group(f->positions), &packing, &column, error));
+        rig_ok(locus_places_create(&places, few, f->positions, &passing, error));
+    }
+    assert_int_equal(places.items[0].key.used, tokens);
+    rig_ok(locus_tree_distance_create(&places.items[0], &memory, &distance, error));
+    const size_t bytes = memory.bytes;
+    locus_owned_release(&memory);
+    locus_owned_release(&passing);
+    locus_positions_destroy(&few);
+    return bytes;
+}
+
 static void fell_forest(forest *f) {
     locus_owned_release(&f->memory);
     locus_positions_destroy(&f->positions);
@@ -487,6 +513,25 @@ static void test_trees(void **state) {
         }
 }
 
+/* There are blocks from 8 queries of a sequence on, up to 64 MiB of them. */
+static void test_room(void **state) {
+    enum { MOST = (64 << 20) / (2 * LOCUS_TREE_BLOCK) };
+    (void)state;
+    uint64_t random = 0;
+    for (size_t tokens = MOST; tokens <= MOST + 1; tokens++) {
+        forest f;
+        grow_forest(&f, 50, 5, tokens, &random);
+        const size_t bytes = bytes_of(&f, tokens, 0);
+        assert_true(tokens == MOST ? bytes > (size_t)64 << 20 : bytes < (size_t)1 << 16);
+        fell_forest(&f);
+    }
+    forest f;
+    grow_forest(&f, 50, 5, 1024, &random);
+    assert_true(bytes_of(&f, 1024, 15) < 1 << 16);
+    assert_true(bytes_of(&f, 1024, 16) > 1 << 18);
+    fell_forest(&f);
+}
+
 /* Depths within a block spread beyond 16 bits, and no call may go as deep as the tree does. */
 static void test_deep(void **state) {
     enum { DEEP = SANITIZED(100000, 1000000) };
@@ -508,8 +553,13 @@ static void test_deep(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_products), cmocka_unit_test(test_floors), cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_real_grids),      cmocka_unit_test(test_trees),  cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_random_products),
+        cmocka_unit_test(test_floors),
+        cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_real_grids),
+        cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -287,6 +287,14 @@ static void test_forms_consist_of_this(void **state) {
         {"liere(group=seq)",
          "matrices 0 c 0+6 exponent matrices:f100,2,6,6 query_matrix:u100 key_matrix:u100 position:i100,1 "
          "generator:f2,1,6,6=0+0"},
+        {"algebraic(group=tree:2, generator=fixed)",
+         "paths 0 c 0+6  generators:f2,2,6,6 parent:u100 branch:i100 depth:u100 query_node:i100 key_node:i100"},
+        {"algebraic(group=tree:2, generator=cayley, side=key)",
+         "paths 0 8 0+6 cayley generators:f2,2,6,6 generator:f2,2,6,6=0+0 parent:u100 branch:i100 depth:u100 "
+         "query_node:i100 key_node:i100"},
+        {"algebraic(group=tree:2, generator=angles, heads=shared, side=query)",
+         "paths 0 4 0+6 angles generators:f1,2,6,6 angles:f1,2,3=0+0 parent:u100 branch:i100 depth:u100 "
+         "query_node:i100 key_node:i100"},
         {"alibi", "cells 0 0 0+0 slope query_cell:u100 key_cell:u100 distance:f199 values:f2,199 slope:f2"},
         {"decay(learned=on)",
          "cells 0 0 0+0 ×power query_cell:u100 key_cell:u100 distance:f199 values:f1,199 rate:f1=0+0"},

@@ -4,6 +4,7 @@
  * line and a grid, whole and real, in sequences with gaps, of no tokens, side by side. */
 #include "../kernels/kernel_guard.h"
 #include "../property/encoding_rig.h"
+#include "operators/rotary/rotary.h"
 #include "plan/ground.h"
 #include "plan/placing.h"
 #include "spec/distinct.h"
@@ -394,7 +395,6 @@ static void check_blocks(int64_t *blocks, const int64_t *given, size_t count) {
 static void blocks_are_sorted_and_found(void **state) {
     (void)state;
     enum { MOST_BLOCKS = 24 };
-    guard_open();
     for (size_t count = 1; count <= MOST_BLOCKS; count++)
         for (int c = 0; c < 8; c++) {
             int64_t given[MOST_BLOCKS];
@@ -404,9 +404,78 @@ static void blocks_are_sorted_and_found(void **state) {
         }
 }
 
+/* ---- runs of steps ---- */
+
+/* Token `token` of those of axis 1, which rise or stand, against the one before; axis 0 stands. */
+static bool goes_on(const locus_placement *axes, size_t count, size_t token, bool rises) {
+    for (size_t axis = 0; axis < count; axis++) {
+        const locus_token_side *side = &axes[axis].query;
+        const double by = locus_token_position(side, token) - locus_token_position(side, token - 1);
+        if (by != (rises && axis + 1 == count ? 1 : 0))
+            return false;
+    }
+    return true;
+}
+
+static void check_steps(const locus_placement *axes, size_t count, size_t first, size_t end) {
+    const locus_rotary rotary = {.axes = count};
+    const locus_rotary_operator op = {.rotary = &rotary, .placement = axes};
+    const locus_rotary_walk walk = {.op = &op, .queries = true};
+    const locus_step_runs runs = locus_step_runs_find(&walk, first, end - first);
+    const locus_token_side *last = &axes[count - 1].query;
+    size_t at = first;
+    for (size_t n = 0; n < runs.count; n++) {
+        const locus_rotation_run run = runs.run[n];
+        const size_t step = last->fine[at] % 8;
+        const bool rises = !last->reals && (at + 1 == end || last->values[at + 1] != last->values[at]);
+        size_t rows = 1;
+        while (at + rows < end && (!rises || step + rows < 8) && goes_on(axes, count, at + rows, rises))
+            rows++;
+        assert_int_equal(runs.first[n], at);
+        assert_int_equal(run.step, step);
+        assert_int_equal(run.stands, !rises);
+        assert_int_equal(run.rows, rows);
+        at += rows;
+    }
+    assert_int_equal(runs.rows, at - first);
+    assert_true(at == end || runs.count == 8);
+}
+
+/* Each run is as long as it can be; nothing behind the last token is read. */
+static void runs_of_steps_are_as_long_as_they_can_be(void **state) {
+    enum { STEPS = 40 };
+    (void)state;
+    for (size_t drawn = 0; drawn < 400; drawn++) {
+        locus_placement axes[AXES] = {{.reach = 0}, {.reach = 0}};
+        const size_t tokens = 1 + below(STEPS), count = 1 + drawn % 2;
+        uint32_t *fine = guard_place(0, tokens * sizeof *fine, 1), *ahead = guard_place(1, tokens * sizeof *ahead, 1);
+        double *reals = guard_place(2, tokens * sizeof *reals, 1);
+        for (size_t axis = 0; axis < count; axis++) {
+            int64_t *values = guard_place(3 + (int)axis, tokens * sizeof *values, 1);
+            for (size_t t = 0; t < tokens; t++)
+                values[t] = t == 0 ? (int64_t)below(100)
+                                   : values[t - 1] + (axis + 1 < count ? below(9) == 0 : (int64_t)below(6) % 4 % 3);
+            axes[axis].query = (locus_token_side){.values = values, .tokens = tokens};
+        }
+        locus_token_side *last = &axes[count - 1].query;
+        for (size_t t = tokens; t-- > 0;) {
+            fine[t] = (uint32_t)(last->values[t] % 64);
+            reals[t] = (double)last->values[t] / 2;
+            ahead[t] = t + 1 < tokens && last->values[t + 1] - last->values[t] == 1 ? ahead[t + 1] + 1 : 1;
+        }
+        last->fine = fine;
+        last->ahead = drawn % 4 < 2 ? ahead : NULL;
+        last->reals = drawn % 5 == 0 ? reals : NULL;
+        for (size_t first = 0; first < tokens; first += 1 + below(4))
+            check_steps(axes, count, first, tokens);
+    }
+}
+
 int main(void) {
+    guard_open();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_what_they_are_said_to_be), cmocka_unit_test(levels_are_made_when_somebody_asks),
-        cmocka_unit_test(blocks_are_sorted_and_found), cmocka_unit_test(grounds_are_found_while_they_are_held)};
+        cmocka_unit_test(blocks_are_sorted_and_found), cmocka_unit_test(grounds_are_found_while_they_are_held),
+        cmocka_unit_test(runs_of_steps_are_as_long_as_they_can_be)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

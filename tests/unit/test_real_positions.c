@@ -37,7 +37,6 @@ static void test_kept(void **state) {
     assert_non_null(reals);
     assert_memory_equal(reals, want, sizeof want);
     assert_memory_equal(locus_positions_values(p, 0), floors, sizeof floors);
-    assert_false(locus_positions_consecutive(p, 0, 0) || locus_positions_consecutive(p, 0, 1));
     assert_int_equal(locus_positions_minimum(p, 0), -1);
     assert_true(locus_positions_maximum(p, 0) == (int64_t)1 << 40);
     assert_true(locus_positions_bytes(p) >= sizeof want + sizeof floors);
