@@ -281,12 +281,13 @@ if(TARGET locus_program)
       add_library(plugin_file_${name} MODULE ${source})
       set_target_properties(plugin_file_${name} PROPERTIES OUTPUT_NAME ${name} PREFIX "" SUFFIX ".so"
                                                            LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${folder})
-      target_include_directories(plugin_file_${name} PRIVATE include)
+      target_include_directories(plugin_file_${name} PRIVATE include lab)
       target_link_libraries(plugin_file_${name} PRIVATE locus_flags m)
     endforeach()
   endfunction()
   locus_add_plugins(examples/plugins)
   locus_add_plugins(tests/plugins)
+  add_dependencies(test_job_ranks plugin_file_plugin_ranks plugin_file_plugin_none)
 endif()
 
 # In a fresh tree ctest has no times to go by: what takes longest starts first, so that no core waits at the end; what

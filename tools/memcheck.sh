@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Small trainings under valgrind: memory that is read before it was written, used after it was freed, or lost for good, in
-# libraries too. The short form trains one model for two steps; the other one a model of each family of tasks, reports and
-# goes on with a training. Ends with 1 if valgrind found anything, with 77 where there is no valgrind.
+# libraries too, and small commands. The short form trains one model for two steps; the other one a model of each family of
+# tasks, reports and goes on with a training. Ends with 1 if valgrind found anything, with 77 where there is no valgrind.
 # usage: [LOCUS=PROGRAM] tools/memcheck.sh [short]
 set -eu
 cd "$(dirname "$0")/.."
@@ -21,13 +21,26 @@ export LOCUS_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 OMP_NUM_THREADS=1
 case $(uname -m) in x86_64 | amd64) ;; *) unset LOCUS_ISA ONEDNN_MAX_CPU_ISA ;; esac
 
 found=0
-check() {
-    if ! valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --num-callers=30 \
-        "$locus" "$@" >out 2>&1; then
+# ends STATUS COMMAND…: with that status, 99 where valgrind found something
+ends() {
+    wanted=$1 ended=0
+    shift
+    valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --num-callers=30 \
+        "$locus" "$@" >out 2>&1 || ended=$?
+    if [ $ended != "$wanted" ]; then
         echo "FOUND locus $*"
         tail -n 80 out
         found=1
     fi
+}
+check() {
+    ends 0 "$@"
+}
+
+# What small commands leave: of a group drawn, of an option misspelt.
+small() {
+    check plot group tree:2 --from 2 --to 1+2 -o tree.svg
+    ends 2 compare --task copy --encodings rope --vary ratee=1
 }
 
 # train TASK ENCODING [OPTIONS]: at dimension 16, one layer.
@@ -43,6 +56,7 @@ few='--dev-samples 4 --test-samples 4 --batch 4 --steps 4 --evaluate-every 2'
 # shellcheck disable=SC2086 # lists of options
 if [ "${1:-}" = short ]; then
     train copy 'algebraic(group=seq, decay=0.98)' $words --steps 2
+    small
     exit $found
 fi
 
@@ -95,5 +109,6 @@ check compare --store compare.db --task copy --encodings rope,none --jobs 2 --th
     --feed-forward 16 --length 5 --symbols 6 --train-samples 20 --dev-samples 4 --test-samples 4 --greedy-samples 2 \
     --batch 10 --steps 2 --no-page --quiet
 check report --store copy/runs.db -o page.html --quiet
+small
 echo "memcheck: $([ $found = 0 ] && echo 'nothing found' || echo 'something was found')"
 exit $found

@@ -398,6 +398,8 @@ static int open_files(void **state) {
     return 0;
 }
 
+static int left; /* not 0: a file that no test knows; cmocka counts no tear-down that fails */
+
 static int close_files(void **state) {
     (void)state;
     for (size_t c = 0; c < 2; c++) {
@@ -410,7 +412,8 @@ static int close_files(void **state) {
     char path[128];
     snprintf(path, sizeof path, "%s/vocabulary.json", folder);
     unlink(path);
-    return rmdir(folder);
+    left = rmdir(folder);
+    return left;
 }
 
 int main(void) {
@@ -419,5 +422,6 @@ int main(void) {
                                        cmocka_unit_test(test_parted), cmocka_unit_test(test_typed),
                                        cmocka_unit_test(test_lines),  cmocka_unit_test(test_pictures),
                                        cmocka_unit_test(test_answers)};
-    return cmocka_run_group_tests(tests, open_files, close_files);
+    const int wrong = cmocka_run_group_tests(tests, open_files, close_files);
+    return wrong != 0 ? wrong : left;
 }

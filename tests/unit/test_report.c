@@ -105,6 +105,8 @@ static int make_store(void **state) {
     return 0;
 }
 
+static int left; /* not 0: a file that no test knows; cmocka counts no tear-down that fails */
+
 static int drop_store(void **state) {
     static const char *const names[] = {"", "-wal", "-shm"};
     (void)state;
@@ -114,7 +116,8 @@ static int drop_store(void **state) {
         unlink(path);
     }
     unlink(page_path);
-    return rmdir(folder); /* fails if anything else was left */
+    left = rmdir(folder);
+    return left;
 }
 
 static lab_summary summarise(const lab_summary_filter *filter) {
@@ -472,5 +475,6 @@ int main(void) {
         cmocka_unit_test(sources_of_later_rows_are_named),
         cmocka_unit_test(units_say_what_is_known),
     };
-    return cmocka_run_group_tests(tests, make_store, drop_store);
+    const int wrong = cmocka_run_group_tests(tests, make_store, drop_store);
+    return wrong != 0 ? wrong : left;
 }

@@ -216,6 +216,8 @@ static int make_store(void **state) {
     return 0;
 }
 
+static int left; /* not 0: a file that no test knows; cmocka counts no tear-down that fails */
+
 static int drop_store(void **state) {
     static const char *const names[] = {"", "-wal", "-shm"};
     (void)state;
@@ -227,7 +229,8 @@ static int drop_store(void **state) {
     unlink(page_path);
     unlink(best_path);
     rmdir(run_folder);
-    return rmdir(folder); /* fails if anything else was left */
+    left = rmdir(folder);
+    return left;
 }
 
 static lab_summary summarise(void) {
@@ -538,5 +541,6 @@ int main(void) {
         cmocka_unit_test(page_shows_trees_and_images),
         cmocka_unit_test(as_many_are_drawn),
     };
-    return cmocka_run_group_tests(tests, make_store, drop_store);
+    const int wrong = cmocka_run_group_tests(tests, make_store, drop_store);
+    return wrong != 0 ? wrong : left;
 }

@@ -182,11 +182,28 @@ static void test_many(void **state) {
     assert_true(lab_contrast_tells(of_many, rows, last + 2, last, last - 2));
 }
 
+/* Best is the highest mean, of equal ones the first, and what is not told from it. */
+static void test_best(void **state) {
+    (void)state;
+    const double values[3][3] = {{0.5, 1, 1.5}, {1, 1, 1}, {0.5, 0.5, 0.5}};
+    lab_statistic rows[3];
+    for (size_t i = 0; i < 3; i++)
+        rows[i] = lab_statistic_of(values[i], 3);
+    assert_true(lab_contrast_is_best(of_many, rows, 3, 0, 1) && lab_contrast_is_best(of_many, rows, 3, 1, 1));
+    assert_true(lab_contrast_is_best(of_many, rows, 3, 2, 1)); /* p = 0.23; of the second it is told: no spread */
+    assert_true(lab_contrast_is_best(of_many, rows, 3, 2, -1));
+    assert_false(lab_contrast_is_best(of_many, rows, 3, 1, -1));
+    rows[0].count = 0;
+    assert_false(lab_contrast_is_best(of_many, rows, 3, 2, 1));
+    rows[1].count = 1; /* one seed is never best, nor is what has no rival */
+    assert_false(lab_contrast_is_best(of_many, rows, 3, 1, 1) || lab_contrast_is_best(of_many, rows, 3, 2, -1));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scipy),       cmocka_unit_test(test_closed_forms), cmocka_unit_test(test_order),
         cmocka_unit_test(test_exact_tails), cmocka_unit_test(test_welch),        cmocka_unit_test(test_no_spread),
-        cmocka_unit_test(test_tells),       cmocka_unit_test(test_many),
+        cmocka_unit_test(test_tells),       cmocka_unit_test(test_many),         cmocka_unit_test(test_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

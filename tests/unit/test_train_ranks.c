@@ -271,7 +271,12 @@ static void test_elastic(void **state) {
     plan.ranks = 2;
     assert_int_equal(training_run(&plan), LOCUS_OK);
     training_assert_same("elastic-whole", "elastic");
-    assert_int_equal(training_run(&plan), LOCUS_OK); /* it is done: rank 0 says so to all */
+    assert_int_equal(training_run(&plan), LOCUS_OK);                /* it is done: rank 0 says so to all */
+    plan.config.test_lengths[plan.config.test_length_count++] = 11; /* scored by rank 0 alone: the others have left */
+    assert_int_equal(training_run(&plan), LOCUS_OK);
+    training_remains remains = training_look("elastic");
+    assert_true(training_final(&remains, "test:11", "loss") > 0);
+    training_forget(&remains);
 }
 
 /* A scheduler's signal that reaches one rank while scores are made, after all steps: rank 0 is told whose it was. */
