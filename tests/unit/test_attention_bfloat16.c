@@ -442,7 +442,7 @@ static void dropout(void **state) {
     check("rope", (locus_shape){.heads = HEADS, .head_dim = 16}, &dropped);
 }
 
-enum { FEW = 64, LONG_KEYS = 1300, LONG_DIM = 16, LONG_MOST = LONG_KEYS * LONG_DIM };
+enum { FEW = 64, LONG_KEYS = 2600, LONG_DIM = 16, LONG_MOST = LONG_KEYS * LONG_DIM };
 
 /* Gradients of queries, keys and values by one type; the numbers are those of `given`. */
 static void run_long(const rig *r, locus_dtype dtype, uint16_t given[4][LONG_MOST], float result[3][LONG_MOST]) {

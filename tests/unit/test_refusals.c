@@ -580,6 +580,10 @@ static void shapes(void **state) {
          2, 13, 0, 0},
         {"algebraic(group=grid:3, split=4:4)", "split",
          "split has 2 blocks, but 'grid:3' has 3 coordinates: give a number for each", 2, 8, 0, 0},
+        {"algebraic(group=cycle:6*cycle:5, split=3:4)", "split",
+         "block 0 of the head, for a coordinate whose generator turns pairs, has 3 of 7 dimensions: give an even "
+         "number",
+         2, 7, 0, 0},
         {"algebraic(split=4:4)", "split", "split has 2 blocks, but 'seq' has 1 coordinate: give a number for each", 2,
          8, 0, 0},
         {"algebraic(group=grid:2, split=2:4)", "split",
