@@ -67,7 +67,7 @@ void kinds_check_relativity(kinds_case test, double tolerance);
 /* Backward in float32 against backward in float64. */
 void kinds_check_types(const kinds_case *test, double tolerance);
 
-/* Sums begin with 0, to the last bit: values of 0 have results of 0, and gradients of results of 0 have gradients of 0. */
+/* Sums begin with 0, to the last bit: values of 0 have results of 0, and where results have gradients of 0 all have. */
 void kinds_check_zeros(const kinds_case *test);
 
 /* Forward must fail with UNSUPPORTED or ARGUMENT and one line that names `word`. */
