@@ -104,6 +104,9 @@ static void columns_of_positions(void **state) {
     TELLS(ARGUMENT, "columns", "columns is NULL: give one for each coordinate", columns("seq", NULL));
     TELLS(ARGUMENT, "columns", "columns[0] has no values: an axis or a cycle needs one for each token",
           columns("seq", &c));
+    const locus_position_column two[] = {{.size = sizeof c, .values = at_root}, {.size = sizeof c}};
+    TELLS(ARGUMENT, "columns", "columns[1] has no values: an axis or a cycle needs one for each token",
+          columns("grid:2", two));
     TELLS(ARGUMENT, "columns", "a tree's column has neither starts (words) nor values and nodes: give one of them",
           columns("tree:3", &c));
     c.starts = starts;
