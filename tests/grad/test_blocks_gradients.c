@@ -158,14 +158,15 @@ static void check_standing(const char *spec, locus_shape shape, locus_role role)
     rig_close(&c.r);
 }
 
-/* A block of tokens that move, whose sums are kept while those behind it stand. */
+/* A block of tokens that move, whose sums are kept while those behind it stand, a block and a part of one; then others
+ * that move. */
 static void check_behind(const char *spec, locus_shape shape) {
-    enum { MOVING = 64, COUNT = MOVING + 20 };
+    enum { MOVING = 64, STANDING = 84, COUNT = MOVING + STANDING + 44 };
     gradient_case c = {.role = LOCUS_ROLE_QUERY, .tokens = COUNT, .reach = 64, .steep = 8};
     int64_t values[COUNT];
     rig_bind(&c.r, spec, shape, 7);
     for (int64_t t = 0; t < COUNT; t++)
-        values[t] = t < MOVING ? t * 7 % 11 - 5 : 3;
+        values[t] = t < MOVING || t >= MOVING + STANDING ? t * 7 % 11 - 5 : 3;
     rig_place(&c.r, rig_positions(values, COUNT), NULL);
     check_case(&c, 4e-7);
     rig_close(&c.r);

@@ -442,6 +442,76 @@ static void dropout(void **state) {
     check("rope", (locus_shape){.heads = HEADS, .head_dim = 16}, &dropped);
 }
 
+enum { FEW = 64, LONG_KEYS = 2600, LONG_DIM = 16, LONG_MOST = LONG_KEYS * LONG_DIM };
+
+/* Gradients of queries, keys and values by one type; the numbers are those of `given`. */
+static void run_long(const rig *r, locus_dtype dtype, uint16_t given[4][LONG_MOST], float result[3][LONG_MOST]) {
+    static float wide[8][LONG_MOST];
+    static uint16_t half[8][LONG_MOST];
+    const int64_t one[] = {FEW, 2, LONG_DIM}, many[] = {LONG_KEYS, 1, LONG_DIM}, rows[] = {FEW, 2};
+    float log_sum_exp[2 * FEW];
+    const locus_attention_options options = masked(LOCUS_MASK_FULL, 0, 0);
+    locus_tensor t[8];
+    for (size_t i = 0; i < 8; i++) { /* q, k, v, do, o, dq, dk, dv */
+        const bool keys = i == 1 || i == 2 || i > 5;
+        t[i] = locus_tensor_view(dtype == LOCUS_BFLOAT16 ? (void *)half[i] : wide[i], dtype, 3, keys ? many : one);
+        if (i < 4) {
+            const locus_tensor from = locus_tensor_view(given[i], LOCUS_BFLOAT16, 3, keys ? many : one);
+            rig_ok(locus_tensor_convert(&from, &t[i], error));
+        }
+    }
+    const locus_tensor lse = locus_tensor_view(log_sum_exp, LOCUS_FLOAT32, 2, rows);
+    const locus_attention_tensors tensors = {sizeof tensors, &t[0], &t[1], &t[2], &t[4], &lse};
+    const locus_attention_gradients gradients = {
+        .size = sizeof gradients, .output = &t[3], .query = &t[5], .key = &t[6], .value = &t[7]};
+    for (int pass = LOCUS_PASS_FORWARD; pass <= LOCUS_PASS_BACKWARD; pass++) {
+        locus_workspace workspace = {NULL, locus_attention_workspace(r->plan, &options, dtype, (locus_pass)pass, NULL)};
+        workspace.data = locus_allocate(workspace.bytes);
+        const locus_execution execution = locus_execution_in(workspace);
+        if (pass == LOCUS_PASS_FORWARD)
+            rig_ok(locus_attention_forward(r->plan, &options, &tensors, &execution, error));
+        else
+            rig_ok(locus_attention_backward(r->plan, &options, &tensors, &gradients, &execution, error));
+        locus_release(workspace.data, workspace.bytes);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        const locus_tensor to = locus_tensor_view(result[i], LOCUS_FLOAT32, 3, i > 0 ? many : one);
+        rig_ok(locus_tensor_convert(&t[5 + i], &to, error));
+    }
+}
+
+/* Keys of more than one panel, whose gradients several heads add to: each row is where it belongs. */
+static void long_keys_of_groups(void **state) {
+    static uint16_t given[4][LONG_MOST];
+    static float narrow[3][LONG_MOST], exact[3][LONG_MOST], drawn[LONG_MOST];
+    static const size_t counts[] = {2 * FEW * LONG_DIM, LONG_MOST, LONG_MOST};
+    uint64_t random = 3;
+    rig r;
+    (void)state;
+    rig_bind(&r, "none", (locus_shape){.heads = 2, .head_dim = LONG_DIM, .kv_heads = 1}, 7);
+    int64_t at[LONG_KEYS] = {0};
+    rig_place(&r, rig_positions(at, FEW), rig_positions(at, LONG_KEYS));
+    const int64_t all[] = {LONG_MOST};
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t j = 0; j < LONG_MOST; j++)
+            drawn[j] = (float)rig_random(&random);
+        const locus_tensor from = locus_tensor_view(drawn, LOCUS_FLOAT32, 1, all),
+                           to = locus_tensor_view(given[i], LOCUS_BFLOAT16, 1, all);
+        rig_ok(locus_tensor_convert(&from, &to, error));
+    }
+    run_long(&r, LOCUS_BFLOAT16, given, narrow);
+    run_long(&r, LOCUS_FLOAT32, given, exact);
+    for (size_t i = 0; i < 3; i++) {
+        double apart = 0, size = 0;
+        for (size_t j = 0; j < counts[i]; j++) {
+            apart += pow((double)narrow[i][j] - (double)exact[i][j], 2);
+            size += pow((double)exact[i][j], 2);
+        }
+        assert_true(sqrt(apart) <= 4 * u * sqrt(size));
+    }
+    rig_close(&r);
+}
+
 /* Content terms go the old way: the bits of widened tensors. */
 static void content_is_widened(void **state) {
     const locus_attention_options causal = masked(LOCUS_MASK_CAUSAL, 0, 0);
@@ -498,9 +568,10 @@ static void takes_little_memory(void **state) {
 
 int main(void) {
     static const locus_isa levels[] = {LOCUS_ISA_AVX512_BF16, LOCUS_ISA_AMX};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(encodings), cmocka_unit_test(groups),
-                                       cmocka_unit_test(dropout),   cmocka_unit_test(content_is_widened),
-                                       cmocka_unit_test(widens),    cmocka_unit_test(takes_little_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(encodings),           cmocka_unit_test(groups),
+                                       cmocka_unit_test(long_keys_of_groups), cmocka_unit_test(dropout),
+                                       cmocka_unit_test(content_is_widened),  cmocka_unit_test(widens),
+                                       cmocka_unit_test(takes_little_memory)};
     int failed = 0, tested = 0;
     threads_only("encodings");
     for (size_t i = 0; i < 2; i++) {

@@ -265,6 +265,23 @@ static void infinities_hide(void **state) {
     }
 }
 
+/* Products of which none is above −∞ leave a row without weights. */
+static void rows_of_infinities_have_no_weights(void **state) {
+    (void)state;
+    scene s;
+    begin(&s, "none", 0);
+    for (size_t i = 0; i < s.world.T * HEADS * DIM; i++)
+        s.arrays.q[i] = 1e200;
+    for (size_t i = 0; i < s.world.N * KV_HEADS * DIM; i++)
+        s.arrays.k[i] = -1e200;
+    run_well(&s);
+    for (size_t h = 0; h < HEADS; h++)
+        for (size_t q = 0; q < lengths[0]; q++)
+            for (size_t j = 0; j < caches[0]; j++)
+                assert_true(row_of(&s, h, q)[j] == 0);
+    end(&s);
+}
+
 /* ---- refusals ---- */
 
 static int32_t always(void *context) {
@@ -344,6 +361,7 @@ int main(void) {
         cmocka_unit_test(chosen_rows_are_rows_of_all),
         cmocka_unit_test(same_bits_on_any_number_of_threads),
         cmocka_unit_test(infinities_hide),
+        cmocka_unit_test(rows_of_infinities_have_no_weights),
         cmocka_unit_test(bad_calls_are_refused),
         cmocka_unit_test(a_cancelled_call_says_so),
     };

@@ -104,6 +104,9 @@ static void columns_of_positions(void **state) {
     TELLS(ARGUMENT, "columns", "columns is NULL: give one for each coordinate", columns("seq", NULL));
     TELLS(ARGUMENT, "columns", "columns[0] has no values: an axis or a cycle needs one for each token",
           columns("seq", &c));
+    const locus_position_column two[] = {{.size = sizeof c, .values = at_root}, {.size = sizeof c}};
+    TELLS(ARGUMENT, "columns", "columns[1] has no values: an axis or a cycle needs one for each token",
+          columns("grid:2", two));
     TELLS(ARGUMENT, "columns", "a tree's column has neither starts (words) nor values and nodes: give one of them",
           columns("tree:3", &c));
     c.starts = starts;
@@ -580,6 +583,10 @@ static void shapes(void **state) {
          2, 13, 0, 0},
         {"algebraic(group=grid:3, split=4:4)", "split",
          "split has 2 blocks, but 'grid:3' has 3 coordinates: give a number for each", 2, 8, 0, 0},
+        {"algebraic(group=cycle:6*cycle:5, split=3:4)", "split",
+         "block 0 of the head, for a coordinate whose generator turns pairs, has 3 of 7 dimensions: give an even "
+         "number",
+         2, 7, 0, 0},
         {"algebraic(split=4:4)", "split", "split has 2 blocks, but 'seq' has 1 coordinate: give a number for each", 2,
          8, 0, 0},
         {"algebraic(group=grid:2, split=2:4)", "split",

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -1007,7 +1008,32 @@ static void test_refused_memory(void **state) {
     fell(&g);
 }
 
+/* ---- memory ---- */
+
+enum { BEHIND = 64, UNTOUCHED = 0xA5 };
+
+/* Every block has bytes behind it that nobody may write. */
+static void *allocate_fenced(void *state, size_t bytes, size_t alignment) {
+    unsigned char *block = aligned_alloc(alignment, (bytes + BEHIND + alignment - 1) / alignment * alignment);
+    (void)state;
+    if (block)
+        memset(block + bytes, UNTOUCHED, BEHIND);
+    return block;
+}
+
+static void release_fenced(void *state, void *block, size_t bytes) {
+    (void)state;
+    for (size_t i = 0; i < BEHIND; i++)
+        if (((const unsigned char *)block)[bytes + i] != UNTOUCHED) {
+            (void)fprintf(stderr, "behind a block of %zu bytes, byte %zu was written\n", bytes, i);
+            abort();
+        }
+    free(block);
+}
+
 int main(void) {
+    const locus_allocator fenced = {sizeof fenced, allocate_fenced, release_fenced, NULL};
+    assert_int_equal(locus_allocator_set(&fenced, NULL), LOCUS_OK);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_shape),    cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_sides),          cmocka_unit_test(test_gradients),
