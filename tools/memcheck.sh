@@ -37,10 +37,11 @@ check() {
     ends 0 "$@"
 }
 
-# What small commands leave: of a group drawn, of an option misspelt.
+# What small commands leave: of a group drawn, of an option misspelt, of a script of trainings.
 small() {
     check plot group tree:2 --from 2 --to 1+2 -o tree.svg
     ends 2 compare --task copy --encodings rope --vary ratee=1
+    check reproduce table1 --columns copy --rows rope --parallel
 }
 
 # train TASK ENCODING [OPTIONS]: at dimension 16, one layer.

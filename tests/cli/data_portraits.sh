@@ -233,6 +233,7 @@ pics/blue/0.ppm
 pics/blue/1.ppm
 pics/red/0.ppm
 END
+refuses 1 "cannot read 'nowhere'" "$locus" data inspect images --data nowhere
 "$locus" data inspect images --data pics --dev dev --test test --side 8 --set test --show 9 | tail -n 4 | diff - /dev/fd/3 3<<'END' || fail "the test set"
 
 test/blue/9.ppm

@@ -73,6 +73,7 @@ refuses 1 "sample 31 is asked for, the set has 6" "$locus" plot attention labels
 refuses 1 "addition knows only" "$locus" plot attention sums --input 'Z' -o no.svg
 refuses 1 "no arguments" "$locus" plot attention lists --input '[MAX ]' -o no.svg
 refuses 1 "has no samples of a size that can be drawn" "$locus" plot attention text -o no.svg
+"$locus" plot attention text --input "$(printf '%096d' 0)" -o most.svg && [ -s most.svg ] || fail "96 tokens"
 refuses 1 "has 200 tokens, and 96 can be drawn" "$locus" plot attention text --input "$(printf '%0200d' 0)" -o no.svg
 refuses 2 "give one of them" "$locus" plot attention words --input '1' --sample 2 -o no.svg
 refuses 2 "must end in" "$locus" plot attention words -o no.gif

@@ -25,6 +25,7 @@
 #include "report/reproduction/reproduction_report.h"
 #include "train/configuration/config.h"
 #include "train/store/run_file.h"
+#include "train/store/store_sql.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -270,6 +271,11 @@ static void check_round_trip(lab_store *store, const lab_reproduction_request *r
     OK(lab_reproduction_check(&table, other, &failed));
     there = page_of(other);
     assert_string_equal(here, there);
+    OK(lab_store_execute(other,
+                         "UPDATE run SET config = replace(config, '\"batch\":', '\"batch\":1') WHERE id IN "
+                         "(SELECT max(id) FROM run)",
+                         &failed));
+    assert_int_equal(lab_reproduction_check(&table, other, NULL), LOCUS_ERROR_IO);
     free(here);
     free(there);
     lab_store_close(&other);

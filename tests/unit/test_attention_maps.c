@@ -12,6 +12,7 @@
 
 #include "model/architecture.h"
 #include "model/attention_maps.h"
+#include "model/model_parts.h"
 
 enum { INPUT = 5, TARGET = 4, HEADS = 2, LAYERS = 2 };
 
@@ -121,6 +122,22 @@ static void what_makes_no_weights(void **state) {
     assert_true(maps.count >= LAYERS && maps.without >= LAYERS);
     assert_int_equal(maps.count + maps.without, 3 * LAYERS);
     lab_attention_maps_free(&maps);
+    lab_model_destroy(&model);
+    /* What a decoder falls back to holds what it holds where it was asked for: in bfloat16, tensors of bfloat16. */
+    config.precision = LAB_BF16;
+    lab_model *soft = create(&config);
+    assert_int_equal(lab_model_attention(&config, "softmax", &error), LOCUS_OK);
+    model = create(&config);
+    size_t fallen = 0;
+    for (size_t s = 0; s < model->decoder.sublayer_count; s++) {
+        const lab_sublayer *sublayer = &soft->decoder.sublayers[s];
+        if (sublayer->kind == LAB_FEED_FORWARD || sublayer->attention != NULL)
+            continue;
+        assert_int_equal(sublayer->half, model->decoder.sublayers[s].half);
+        fallen++;
+    }
+    assert_int_equal(fallen, LAYERS);
+    lab_model_destroy(&soft);
     lab_model_destroy(&model);
     config = small(&lab_decoder);
     assert_int_equal(lab_model_attention(&config, "linear", &error), LOCUS_OK);

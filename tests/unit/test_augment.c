@@ -158,6 +158,23 @@ static void test_translation(void **state) {
 }
 
 /* A quarter turn counterclockwise moves the pixel at (x, y) to (y, side − 1 − x), and four of them move nothing. */
+/* A shear moves rows along themselves, or columns, and nothing across, even by more than half a pixel. */
+static void test_shears(void **state) {
+    (void)state;
+    uint8_t pixels[MAX_SIZE], out[MAX_SIZE];
+    for (int down = 0; down < 2; down++) {
+        size_t kept = 0;
+        for (size_t i = 0; i < MAX_SIZE; i++)
+            pixels[i] = (uint8_t)(1 + (down ? i % MAX_SIDE : i / MAX_SIDE % MAX_SIDE));
+        operate(down ? LAB_SHEAR_Y : LAB_SHEAR_X, 0.75, pixels, out);
+        for (size_t i = 0; i < MAX_SIZE; i++) {
+            assert_true(out[i] == pixels[i] || out[i] == LAB_AUGMENT_FILL);
+            kept += out[i] == pixels[i];
+        }
+        assert_true(kept > MAX_SIZE / 2 && kept < MAX_SIZE);
+    }
+}
+
 static void test_quarter_turns(void **state) {
     uint8_t pixels[MAX_SIZE], turned[MAX_SIZE], other[MAX_SIZE];
     const size_t last = MAX_SIDE - 1;
@@ -325,13 +342,21 @@ static void test_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flip),         cmocka_unit_test(test_crop),
-        cmocka_unit_test(test_normalise),    cmocka_unit_test(test_least_magnitude),
-        cmocka_unit_test(test_twice),        cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_translation),  cmocka_unit_test(test_quarter_turns),
-        cmocka_unit_test(test_histograms),   cmocka_unit_test(test_blends),
-        cmocka_unit_test(test_policy_draws), cmocka_unit_test(test_crop_and_flip_draws),
-        cmocka_unit_test(test_determinism),  cmocka_unit_test(test_order),
+        cmocka_unit_test(test_flip),
+        cmocka_unit_test(test_crop),
+        cmocka_unit_test(test_normalise),
+        cmocka_unit_test(test_least_magnitude),
+        cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_translation),
+        cmocka_unit_test(test_quarter_turns),
+        cmocka_unit_test(test_shears),
+        cmocka_unit_test(test_histograms),
+        cmocka_unit_test(test_blends),
+        cmocka_unit_test(test_policy_draws),
+        cmocka_unit_test(test_crop_and_flip_draws),
+        cmocka_unit_test(test_determinism),
+        cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -343,12 +343,33 @@ static void test_evaluation(void **state) {
     lab_model_destroy(&model);
 }
 
+/* A sample stays unless (w + 1/2) / 2³² lies below p: just there it stays, half a word further it does not. */
+static void test_edge_of_a_draw(void **state) {
+    (void)state;
+    lab_depth depth = {.key = {.seed = 7}};
+    locus_random key = depth.key;
+    uint32_t words[4];
+    key.purpose += 4 * 2; /* of the second layer's first sublayer; the first layer loses nothing */
+    locus_random_blocks(&key, 0, 1, words);
+    for (int past = 0; past < 2; past++) {
+        lab_sublayer sublayers[3] = {0};
+        size_t before[6];
+        lab_stack stack = {
+            .sublayers = sublayers, .sublayer_count = 3, .tokens = 5, .sample_tokens = 5, .before = before};
+        depth.rate = ((double)words[0] + 0.5 * (1 + past)) / 4294967296.0;
+        lab_depth_draw(&stack, &depth);
+        assert_true(sublayers[0].before == NULL && sublayers[1].before == NULL);
+        assert_true(past ? sublayers[2].before == before + 4 && before[5] == 0 : sublayers[2].before == NULL);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_calls_refused),
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_left_out_is_identity),
-        cmocka_unit_test(test_survivors),  cmocka_unit_test(test_batch_is_its_images),
-        cmocka_unit_test(test_evaluation), cmocka_unit_test(test_not_a_number_is_noticed)};
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_calls_refused),
+        cmocka_unit_test(test_threads),       cmocka_unit_test(test_left_out_is_identity),
+        cmocka_unit_test(test_survivors),     cmocka_unit_test(test_batch_is_its_images),
+        cmocka_unit_test(test_evaluation),    cmocka_unit_test(test_not_a_number_is_noticed),
+        cmocka_unit_test(test_edge_of_a_draw)};
     threads_only("test_threads");
     const locus_random random = {3, LOCUS_RANDOM_USER, 0};
     for (size_t i = 0; i < IMAGES * PIXELS; ++i)

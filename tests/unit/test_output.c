@@ -98,7 +98,9 @@ static void json_is_escaped(void **state) {
 static void an_error_has_its_status(void **state) {
     (void)state;
     const locus_error unknown = {.status = LOCUS_ERROR_SPEC, .message = "there is no encoding 'x'"};
-    const locus_error silent = {.status = LOCUS_ERROR_MEMORY}, other = {.status = LOCUS_ERROR_IO, .message = "gone"};
+    /* A message that was taken back leaves its rest behind its end. */
+    const locus_error silent = {.status = LOCUS_ERROR_MEMORY, .message = "\0rest"};
+    const locus_error other = {.status = LOCUS_ERROR_IO, .message = "gone"};
     const locus_error asked = {.status = LOCUS_ERROR_ARGUMENT, .argument = "seed", .message = "too far"};
     const locus_error whole = {.status = LOCUS_ERROR_ARGUMENT, .message = "too little"};
     char line[200];

@@ -221,6 +221,19 @@ static void json_has_the_numbers(void **state) {
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(rope, "greedy_exact")));
     /* rope ± 0.0497 and none ± 0.0635 are far apart; sinusoidal has one seed and is separated from nothing. */
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(section, "not_separated")), 2);
+    assert_null(cJSON_GetObjectItem(section, "precision"));
+    cJSON_Delete(root);
+    /* Of the scales those that the configuration names. */
+    lab_summary_section scaled = summary.sections[0];
+    scaled.config = "{\"position_scale\":\"shared\",\"logit_scale\":\"none\",\"precision\":\"bf16\"}";
+    root = lab_summary_json(&(lab_summary){.sections = &scaled, .section_count = 1});
+    section = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "sections"), 0);
+    static const char *const scales[][2] = {
+        {"position_scale", "shared"}, {"logit_scale", "none"}, {"precision", "bf16"}};
+    for (size_t i = 0; i < 3; i++) {
+        const char *value = cJSON_GetStringValue(cJSON_GetObjectItem(section, scales[i][0]));
+        assert_true(value != NULL && strcmp(value, scales[i][1]) == 0);
+    }
     cJSON_Delete(root);
     lab_summary_free(&summary);
 }

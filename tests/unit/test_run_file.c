@@ -10,6 +10,7 @@
 #include "train/checkpoint.h"
 #include "train/configuration/config.h"
 #include "train/store/run_file.h"
+#include "train/store/store_sql.h"
 #include "train/train.h"
 #include "unit/scratch_folder.h"
 
@@ -323,6 +324,8 @@ static void test_another_run(void **state) {
     OK(take(other, text, &content, &failed));
     assert_true(content.added == 1 && content.known == 1);
     assert_int_equal(take(other, twice, &content, &error), LOCUS_ERROR_ARGUMENT);
+    OK(lab_store_execute(other, "UPDATE evaluation SET metrics = '{'", &failed)); /* what it has cannot be compared */
+    assert_int_equal(take(other, text, &content, &error), LOCUS_ERROR_IO);
     free(text);
     free(twice);
     free(score);

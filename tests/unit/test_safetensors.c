@@ -141,6 +141,12 @@ static void writing_refuses_what_reading_would(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(lab_safetensors_write(scratch_path("bad"), bad[i], 2, NULL, 0, &error), LOCUS_ERROR_ARGUMENT);
     assert_int_equal(scratch_count(), before);
+    lab_array apart[3] = {bad[0][0], bad[0][0], bad[0][0]}; /* two of a name with another between them */
+    snprintf(apart[0].name, sizeof apart[0].name, "a");
+    snprintf(apart[1].name, sizeof apart[1].name, "b");
+    snprintf(apart[2].name, sizeof apart[2].name, "a");
+    assert_int_equal(lab_safetensors_write(scratch_path("bad"), apart, 3, NULL, 0, &error), LOCUS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "tensor 'a' comes twice"));
     assert_int_equal(lab_safetensors_write(scratch_path("no/folder"), bad[0], 1, NULL, 0, &error), LOCUS_ERROR_IO);
 }
 

@@ -545,6 +545,11 @@ static void test_spoilt_points(void **state) {
             assert_refused(LOCUS_ERROR_IO, says, known ? 1 : 0);
         }
     }
+    plant_both(finished, finished); /* nor is it taken for the same where this store has it */
+    OK(lab_store_execute(store, "UPDATE evaluation SET metrics = '{' WHERE step = 75", &failed));
+    char says[200];
+    snprintf(says, sizeof says, "the run store '%s' failed: malformed JSON", here_path);
+    assert_refused(LOCUS_ERROR_IO, says, 1);
 }
 
 /* One run of many is refused: none is taken. */

@@ -340,7 +340,7 @@ static void test_shards_change_sums_alone(void **state) {
     assert_near(tiny("listops", "algebraic(group=tree:4)"), "near-expressions");
 }
 
-/* A step whose loss is not finite: all ranks say so alike, and what was learned is kept. */
+/* A step that leaves what is not finite: all ranks say alike what it is, and what was learned is kept. */
 static void test_not_finite(void **state) {
     (void)state;
     lab_train_config config = words("rope");
@@ -359,6 +359,17 @@ static void test_not_finite(void **state) {
     assert_string_equal(alone.run.message, shared.run.message);
     training_forget(&alone);
     training_forget(&shared);
+    plan.config.rate_initial = plan.config.rate_peak = 100;
+    plan.config.encoding = "kerple";
+    plan.says = "an encoding's parameter is not finite at step 1 (learning rate 100): lower --rate or set --clip; the "
+                "last good checkpoint is kept";
+    plan.name = "far-2";
+    plan.ranks = 2;
+    assert_int_equal(training_run(&plan), LOCUS_ERROR_NUMERIC);
+    plan.name = "far-whole";
+    plan.ranks = 0;
+    plan.config.shards = 1;
+    assert_int_equal(training_run(&plan), LOCUS_ERROR_NUMERIC);
 }
 
 static void test_refused(void **state) {
