@@ -72,7 +72,7 @@ static locus_status open_text(element_text *out, locus_error *error) {
     return out->stream ? LOCUS_OK : lab_fail_memory(error, "a path's text");
 }
 
-/* Of what came before is told first. */
+/* A failure from before, `status`, is the one that is told. */
 static locus_status parse(const lab_elements *elements, element_text *out, locus_status status, locus_path **path,
                           locus_error *error) {
     if (!lab_text_close(out->stream, &out->text) && status == LOCUS_OK)
